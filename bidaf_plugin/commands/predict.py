@@ -1,0 +1,65 @@
+import os
+from typing import Iterator, Optional
+
+from allennlp.commands import predict
+from allennlp.common.file_utils import cached_path, open_compressed
+from allennlp.common.util import JsonDict
+from allennlp.predictors import Predictor
+from overrides import overrides
+
+from bidaf_plugin.common.errors import DataError
+
+
+class PredictManager(predict._PredictManager):
+    """
+    What `allennlp predict` does, with the line named when it cannot be used (or skipped, see
+    `SpanPredictor`), and an output file that is either whole or not there.
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        input_file: str,
+        output_file: Optional[str],
+        *args: object,
+    ) -> None:
+        self._final_output_file = output_file
+        self._temporary_output_file = output_file and f"{output_file}.{os.getpid()}.tmp"
+        super().__init__(predictor, input_file, self._temporary_output_file, *args)
+
+    @overrides
+    def run(self) -> None:
+        try:
+            super().run()
+            if self._final_output_file:
+                os.replace(self._temporary_output_file, self._final_output_file)  # type: ignore
+        finally:
+            if self._temporary_output_file and os.path.exists(self._temporary_output_file):
+                os.remove(self._temporary_output_file)
+
+    @overrides
+    def _get_json_data(self) -> Iterator[JsonDict]:
+        for line_number, line in enumerate(self._read_lines(), start=1):
+            if not line.strip():
+                continue
+            try:
+                yield self._predictor.load_line(line.decode("utf-8"))
+            except (DataError, UnicodeDecodeError, ValueError) as error:
+                message = f"{self._input_file}, line {line_number}: {error}"
+                if not getattr(self._predictor, "skip_bad", False):
+                    raise DataError(message) from error
+                yield {"line": line_number, "error": message}
+
+    def _read_lines(self) -> Iterator[bytes]:
+        if self._input_file == "-":
+            import sys
+
+            yield from sys.stdin.buffer
+        else:
+            with open_compressed(cached_path(self._input_file), "rb", encoding=None) as file:
+                yield from file
+
+
+def install_predict_manager() -> None:
+    """Makes `allennlp predict` use it."""
+    predict._PredictManager = PredictManager

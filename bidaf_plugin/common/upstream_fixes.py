@@ -1,0 +1,72 @@
+"""
+What keeps AllenNLP 2.10.1 in use on today's Python and torch, applied when the plugin is imported.
+This is the whole list:
+
+| what goes wrong without it | where it is put right |
+|---|---|
+| the moving average is lost after `--recover` | `training/moving_average.py` |
+| dropout after `--recover` differs from an uninterrupted run | `training/random_state_callback.py` |
+| a run killed while it saves cannot be recovered | `training/checkpointer.py` |
+| distributed validation leaves out questions | `training/whole_validation_trainer.py` |
+| the scheduler `reduce_on_plateau` raises a TypeError | `training/reduce_on_plateau.py` |
+| `--recover` fails on numpy numbers in a checkpoint | `allow_numpy_numbers`, here |
+| warnings about calls that AllenNLP makes | `silence_known_warnings`, here |
+| a traceback where the user's input is at fault | `show_errors_as_sentences`, here |
+| `predict` does not name the bad line | `commands/predict.py` |
+"""
+
+import warnings
+from os import PathLike
+from typing import Any, Union
+
+import numpy
+import torch
+from allennlp.common import logging as allennlp_logging
+
+from bidaf_plugin.commands.predict import install_predict_manager
+from bidaf_plugin.common.errors import install_error_messages
+from bidaf_plugin.training.random_state_callback import install_random_state_callback
+
+
+def allow_numpy_numbers() -> None:
+    """
+    `torch.load` refuses everything but tensors and plain Python by default, which is right, but the
+    `cosine` scheduler and metrics of other models put numpy numbers into the training state. Numbers
+    are harmless, so they are allowed; nothing else is.
+    """
+    number_types = [numpy.dtypes.Float64DType, numpy.dtypes.Float32DType, numpy.dtypes.Int64DType]
+    torch.serialization.add_safe_globals(
+        [numpy._core.multiarray.scalar, numpy.dtype, *number_types]
+    )
+
+
+def silence_known_warnings() -> None:
+    """AllenNLP's trainer and torch's LSTM warn on every run about what no user can change."""
+    warnings.filterwarnings("ignore", message=r".*torch\.cuda\.amp", category=FutureWarning)
+
+
+def show_errors_as_sentences() -> None:
+    """
+    `allennlp train` sets an exception hook of its own when it starts to log, which writes the
+    traceback into the log; ours goes before it.
+    """
+    install_error_messages()
+    prepare_global_logging = allennlp_logging.prepare_global_logging
+    if getattr(prepare_global_logging, "shows_one_sentence", False):
+        return
+
+    def prepare(serialization_dir: Union[str, PathLike], *args: Any, **kwargs: Any) -> None:
+        prepare_global_logging(serialization_dir, *args, **kwargs)
+        install_error_messages()
+
+    prepare.shows_one_sentence = True  # type: ignore[attr-defined]
+    allennlp_logging.prepare_global_logging = prepare
+
+
+def apply_upstream_fixes() -> None:
+    """Everything in the table above that is not a class registered by its own import."""
+    allow_numpy_numbers()
+    silence_known_warnings()
+    show_errors_as_sentences()
+    install_predict_manager()
+    install_random_state_callback()

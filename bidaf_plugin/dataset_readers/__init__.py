@@ -1,0 +1,1 @@
+from bidaf_plugin.dataset_readers.squad_reader import BidafSquadReader as BidafSquadReader

@@ -1,0 +1,124 @@
+"""
+The SQuAD JSON format, read and checked: what is wrong is reported with its place in the file.
+"""
+
+import gzip
+import json
+import zlib
+from os import PathLike
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
+
+from allennlp.common.file_utils import cached_path
+
+from bidaf_plugin.common.errors import DataError
+
+
+class Answer(NamedTuple):
+    """One gold answer: its text and the character of the passage at which it starts."""
+
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """One past the last character."""
+        return self.start + len(self.text)
+
+
+class Question(NamedTuple):
+    id: str
+    text: str
+    answers: List[Answer]
+
+
+class Paragraph(NamedTuple):
+    """A passage with all of its questions. `place` names it in messages."""
+
+    place: str
+    passage: str
+    questions: List[Question]
+
+
+def read_squad_json(file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
+    """
+    The paragraphs of a SQuAD file: JSON, plain or gzipped, a path or a URL. Questions need no
+    answers. Text is stripped at neither end, so that offsets stay those of the file.
+
+    # Raises
+
+    `DataError`, which names the file and the article, paragraph or question id.
+    """
+    content = _load_json(file_path)
+    for article_index, article in enumerate(_get(content, "data", list, str(file_path))):
+        place = f"{file_path}, article {article_index}"
+        if isinstance(article, dict) and isinstance(article.get("title"), str):
+            place += f" ({article['title']!r})"
+        for paragraph_index, paragraph in enumerate(_get(article, "paragraphs", list, place)):
+            yield _read_paragraph(paragraph, f"{place}, paragraph {paragraph_index}")
+
+
+def _load_json(file_path: Union[str, PathLike]) -> Any:
+    try:
+        with open(cached_path(file_path), "rb") as file:
+            content = file.read()
+        if content[:2] == b"\x1f\x8b":
+            content = gzip.decompress(content)
+        return json.loads(content.decode("utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(f"{file_path}: there is no such file") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"{file_path}: the gzip file is truncated or damaged ({error})") from error
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{file_path}: not UTF-8 text (byte {error.start}: {error.reason})"
+        ) from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"{file_path}: not JSON ({error})") from error
+
+
+def _read_paragraph(paragraph: Any, place: str) -> Paragraph:
+    passage = _get(paragraph, "context", str, place)
+    if not passage.strip():
+        raise DataError(f"{place}: 'context' is empty")
+    questions = []
+    for index, question in enumerate(_get(paragraph, "qas", list, place)):
+        question_id = _get(question, "id", str, f"{place}, question {index}")
+        question_place = f"{place}, question {question_id!r}"
+        text = _get(question, "question", str, question_place)
+        if not text.strip():
+            raise DataError(f"{question_place}: 'question' is empty")
+        answers = _read_answers(question, passage, question_place)
+        questions.append(Question(question_id, text, answers))
+    return Paragraph(place, passage, questions)
+
+
+def _read_answers(question: Dict[str, Any], passage: str, place: str) -> List[Answer]:
+    answers = []
+    for answer in _get(question, "answers", list, place, default=[]):
+        text = _get(answer, "text", str, place)
+        start = _get(answer, "answer_start", int, place)
+        if not text.strip():
+            raise DataError(f"{place}: the text of an answer is empty")
+        if start < 0 or passage[start : start + len(text)] != text:
+            found = passage[max(start, 0) : max(start, 0) + len(text)]
+            raise DataError(
+                f"{place}: the answer {text!r} is not at 'answer_start' {start} of the context, "
+                f"where {found!r} stands"
+            )
+        answers.append(Answer(text, start))
+    return answers
+
+
+_TYPE_NAMES = {list: "a list", str: "a string", int: "a whole number"}
+
+
+def _get(record: Any, key: str, kind: type, place: str, default: Optional[Any] = None) -> Any:
+    if not isinstance(record, dict):
+        raise DataError(f"{place}: expected a JSON object with the key {key!r}, found {record!r:.60}")
+    value = record.get(key, default)
+    if value is None and key not in record:
+        raise DataError(f"{place}: the key {key!r} is missing; found {sorted(record)!r:.200}")
+    # True and False are ints to Python, but not to the writer of a JSON file.
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise DataError(f"{place}: {key!r} must be {_TYPE_NAMES[kind]}, found {value!r:.60}")
+    return value

@@ -1,0 +1,1 @@
+from bidaf_plugin.fields.shared_text_field import SharedTextField as SharedTextField

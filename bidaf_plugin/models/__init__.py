@@ -1,0 +1,1 @@
+from bidaf_plugin.models.attention_flow import AttentionFlow as AttentionFlow

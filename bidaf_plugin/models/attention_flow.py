@@ -1,0 +1,170 @@
+from typing import Any, Dict, List
+
+import torch
+from allennlp.common.checks import check_dimensions_match
+from allennlp.data import TextFieldTensors, Vocabulary
+from allennlp.models import Model
+from allennlp.modules import Highway, Seq2SeqEncoder, TextFieldEmbedder
+from allennlp.nn import InitializerApplicator, util
+from overrides import overrides
+
+from bidaf_plugin.modules.bi_attention import BiAttention
+from bidaf_plugin.modules.output_layers import OutputLayer
+
+
+@Model.register("attention_flow")
+class AttentionFlow(Model):
+    """
+    [Bidirectional Attention Flow for Machine Comprehension](https://arxiv.org/abs/1611.01603)
+    (Seo et al., ICLR 2017), by composition of its six layers:
+
+    1. character embedding and 2. word embedding, both in `text_field_embedder`, followed by a highway
+       network: `X` and `Q`;
+    3. contextual embedding: `H` for the context and `U` for the query;
+    4. attention flow: the query-aware context `G`;
+    5. modelling: `M`;
+    6. output.
+
+    Registered as a `Model` with name "attention_flow".
+
+    # Parameters
+
+    vocab : `Vocabulary`
+    text_field_embedder : `TextFieldEmbedder`
+        Shared by question and passage.
+    contextual_layer : `Seq2SeqEncoder`
+        Shared by question and passage.
+    attention : `BiAttention`
+    modeling_layer : `Seq2SeqEncoder`
+    output_layer : `OutputLayer`
+    num_highway_layers : `int`, optional (default = `2`)
+        0 for no highway network.
+    dropout : `float`, optional (default = `0.2`)
+        On the input of the contextual and of the modelling layer. (The other dropouts of the paper
+        belong to the character CNN and to the output layer.)
+    initializer : `InitializerApplicator`, optional
+    """
+
+    default_predictor = "bidaf_span"
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        text_field_embedder: TextFieldEmbedder,
+        contextual_layer: Seq2SeqEncoder,
+        attention: BiAttention,
+        modeling_layer: Seq2SeqEncoder,
+        output_layer: OutputLayer,
+        num_highway_layers: int = 2,
+        dropout: float = 0.2,
+        initializer: InitializerApplicator = InitializerApplicator(),  # noqa: B008
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(vocab, **kwargs)
+        self._text_field_embedder = text_field_embedder
+        self._highway = Highway(text_field_embedder.get_output_dim(), num_highway_layers)
+        self._contextual_layer = contextual_layer
+        self._attention = attention
+        self._modeling_layer = modeling_layer
+        self._output_layer = output_layer
+        self._dropout = torch.nn.Dropout(dropout)
+        self._check_dimensions()
+        initializer(self)
+
+    def _check_dimensions(self) -> None:
+        # The sizes of the layers must fit each other, which is easily missed in a config file.
+        for producer, produced, consumer, consumed in [
+            (
+                "text_field_embedder",
+                self._text_field_embedder.get_output_dim(),
+                "contextual_layer",
+                self._contextual_layer.get_input_dim(),
+            ),
+            (
+                "contextual_layer",
+                self._contextual_layer.get_output_dim(),
+                "attention",
+                self._attention.get_input_dim(),
+            ),
+            (
+                "attention",
+                self._attention.get_output_dim(),
+                "modeling_layer",
+                self._modeling_layer.get_input_dim(),
+            ),
+            (
+                "attention",
+                self._attention.get_output_dim(),
+                "output_layer (query_aware_dim)",
+                self._output_layer.get_query_aware_dim(),
+            ),
+            (
+                "modeling_layer",
+                self._modeling_layer.get_output_dim(),
+                "output_layer (modeled_dim)",
+                self._output_layer.get_modeled_dim(),
+            ),
+        ]:
+            check_dimensions_match(produced, consumed, f"output of {producer}", f"input of {consumer}")
+
+    def forward(  # type: ignore[override]
+        self,
+        question: TextFieldTensors,
+        passage: TextFieldTensors,
+        metadata: List[Dict[str, Any]],
+        **targets: torch.Tensor,
+    ) -> Dict[str, Any]:
+        """
+        # Parameters
+
+        question : `TextFieldTensors`
+        passage : `TextFieldTensors`
+        metadata : `List[Dict[str, Any]]`
+            What the reader knows of each instance: texts, tokens, id, gold answers.
+        targets : `torch.Tensor`
+            The gold answer in the terms of the output layer, if it is known.
+
+        # Returns
+
+        `Dict[str, Any]`
+            What the output layer returns, and `metadata`.
+        """
+        question_mask = util.get_text_field_mask(question)
+        passage_mask = util.get_text_field_mask(passage)
+        # Shape: (batch_size, question_length, encoding_dim)
+        encoded_question = self._encode(question, question_mask)
+        # Shape: (batch_size, passage_length, encoding_dim)
+        encoded_passage = self._encode(passage, passage_mask)
+        # Shape: (batch_size, passage_length, query_aware_dim)
+        query_aware_passage = self._attention(
+            encoded_passage, passage_mask, encoded_question, question_mask
+        ).query_aware_passage
+        # Shape: (batch_size, passage_length, modeled_dim)
+        modeled_passage = self._modeling_layer(self._dropout(query_aware_passage), passage_mask)
+        output_dict = self._output_layer(
+            query_aware_passage, modeled_passage, passage_mask, **targets
+        )
+        if targets:
+            self._output_layer.update_metrics(output_dict, metadata, **targets)
+        output_dict["metadata"] = metadata
+        return output_dict
+
+    def _encode(self, text: TextFieldTensors, mask: torch.BoolTensor) -> torch.Tensor:
+        """The first three layers."""
+        # Shape: (batch_size, num_tokens, embedding_dim)
+        embedded = self._highway(self._text_field_embedder(text))
+        # Shape: (batch_size, num_tokens, encoding_dim)
+        return self._contextual_layer(self._dropout(embedded), mask)
+
+    @overrides
+    def get_metrics(self, reset: bool = False) -> Dict[str, float]:
+        return self._output_layer.get_metrics(reset)
+
+    @overrides(check_signature=False)
+    def make_output_human_readable(self, output_dict: Dict[str, Any]) -> Dict[str, Any]:
+        readable = self._output_layer.make_output_human_readable(
+            output_dict, output_dict["metadata"]
+        )
+        if "loss" in output_dict:
+            readable["loss"] = output_dict["loss"]
+        return readable

@@ -1,0 +1,6 @@
+from bidaf_plugin.modules.bi_attention import BiAttention as BiAttention
+from bidaf_plugin.modules.fusion import Fusion as Fusion
+from bidaf_plugin.modules.output_layers import OutputLayer as OutputLayer
+from bidaf_plugin.modules.seq2seq_encoders import UnpackedLstmEncoder as UnpackedLstmEncoder
+from bidaf_plugin.modules.seq2vec_encoders import CharacterCnnEncoder as CharacterCnnEncoder
+from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder as FixedAndTrainedEmbedder

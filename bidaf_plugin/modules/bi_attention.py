@@ -1,0 +1,104 @@
+from typing import NamedTuple
+
+import torch
+from allennlp.common import FromParams
+from allennlp.modules.matrix_attention import MatrixAttention
+from allennlp.nn import util
+
+from bidaf_plugin.modules.fusion import Fusion
+
+
+class AttentionFlowOutput(NamedTuple):
+    """
+    query_aware_passage : `torch.Tensor`
+        `G`, shape `(batch_size, passage_length, output_dim)`.
+    passage_question_attention : `torch.Tensor`
+        `a`, shape `(batch_size, passage_length, question_length)`: how much each context word
+        attends to each query word. Each row sums to 1.
+    question_passage_attention : `torch.Tensor`
+        `b`, shape `(batch_size, passage_length)`: the context words that matter to the query. Sums
+        to 1.
+    """
+
+    query_aware_passage: torch.Tensor
+    passage_question_attention: torch.Tensor
+    question_passage_attention: torch.Tensor
+
+
+class BiAttention(torch.nn.Module, FromParams):
+    """
+    The attention flow layer of
+    [Bidirectional Attention Flow](https://arxiv.org/abs/1611.01603) (Seo et al., ICLR 2017). It links
+    the contextual vectors of the context, `H`, with those of the query, `U`, in both directions:
+
+    - `S_tj = alpha(h_t, u_j)`, the similarity of each context word and each query word (Eq. 1);
+    - context to query: `a_t = softmax_j(S_t:)`, `u~_t = sum_j a_tj u_j`;
+    - query to context: `b = softmax_t(max_j S_tj)`, `h~ = sum_t b_t h_t`;
+    - `G_t = beta(h_t, u~_t, h~)` (Eq. 2).
+
+    The attention is memory-less: no step depends on another, and nothing is summarised away.
+
+    # Parameters
+
+    similarity : `MatrixAttention`
+        `alpha`. The paper's choice `w^T [h; u; h * u]` is AllenNLP's `linear` with the combination
+        `"x,y,x*y"`.
+    fusion : `Fusion`
+        `beta`.
+    """
+
+    def __init__(self, similarity: MatrixAttention, fusion: Fusion) -> None:
+        super().__init__()
+        self._similarity = similarity
+        self._fusion = fusion
+
+    def get_input_dim(self) -> int:
+        """`2d`, the size of the contextual vectors."""
+        return self._fusion.get_input_dim()
+
+    def get_output_dim(self) -> int:
+        """`d_G`, the size of a query-aware vector."""
+        return self._fusion.get_output_dim()
+
+    def forward(
+        self,
+        encoded_passage: torch.Tensor,
+        passage_mask: torch.Tensor,
+        encoded_question: torch.Tensor,
+        question_mask: torch.Tensor,
+    ) -> AttentionFlowOutput:
+        """
+        # Parameters
+
+        encoded_passage : `torch.Tensor`
+            `H`, shape `(batch_size, passage_length, encoding_dim)`.
+        passage_mask : `torch.BoolTensor`
+            Shape `(batch_size, passage_length)`.
+        encoded_question : `torch.Tensor`
+            `U`, shape `(batch_size, question_length, encoding_dim)`.
+        question_mask : `torch.BoolTensor`
+            Shape `(batch_size, question_length)`.
+        """
+        # Shape: (batch_size, passage_length, question_length)
+        similarity = self._similarity(encoded_passage, encoded_question)
+        # Shape: (batch_size, passage_length, question_length)
+        passage_question_attention = util.masked_softmax(
+            similarity, question_mask.unsqueeze(1), memory_efficient=True
+        )
+        # Shape: (batch_size, passage_length, encoding_dim)
+        attended_question = passage_question_attention @ encoded_question
+
+        # Shape: (batch_size, passage_length)
+        largest_similarity = util.masked_max(similarity, question_mask.unsqueeze(1), dim=-1)
+        # Shape: (batch_size, passage_length)
+        question_passage_attention = util.masked_softmax(
+            largest_similarity, passage_mask, memory_efficient=True
+        )
+        # Shape: (batch_size, 1, encoding_dim)
+        attended_passage = question_passage_attention.unsqueeze(1) @ encoded_passage
+
+        # Shape: (batch_size, passage_length, output_dim)
+        query_aware_passage = self._fusion(encoded_passage, attended_question, attended_passage)
+        return AttentionFlowOutput(
+            query_aware_passage, passage_question_attention, question_passage_attention
+        )

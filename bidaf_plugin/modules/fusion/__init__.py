@@ -1,0 +1,2 @@
+from bidaf_plugin.modules.fusion.concat_fusion import ConcatFusion as ConcatFusion
+from bidaf_plugin.modules.fusion.fusion import Fusion as Fusion

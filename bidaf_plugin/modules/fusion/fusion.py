@@ -1,0 +1,44 @@
+import torch
+from allennlp.common import Registrable
+
+
+class Fusion(torch.nn.Module, Registrable):
+    """
+    The function `beta` of Eq. 2 of
+    [Bidirectional Attention Flow](https://arxiv.org/abs/1611.01603): it fuses, for each context word
+    `t`, the contextual vector `h`, the attended query vector `u~` and the attended context vector
+    `h~` into the query-aware vector `G_t = beta(h, u~, h~)`.
+    """
+
+    default_implementation = "concat"
+
+    def get_input_dim(self) -> int:
+        """`2d`, the size of each of the three inputs."""
+        raise NotImplementedError
+
+    def get_output_dim(self) -> int:
+        """`d_G`, the size of a query-aware vector."""
+        raise NotImplementedError
+
+    def forward(
+        self,
+        encoded_passage: torch.Tensor,
+        attended_question: torch.Tensor,
+        attended_passage: torch.Tensor,
+    ) -> torch.Tensor:
+        """
+        # Parameters
+
+        encoded_passage : `torch.Tensor`
+            `H`, shape `(batch_size, passage_length, encoding_dim)`.
+        attended_question : `torch.Tensor`
+            `U~`, shape `(batch_size, passage_length, encoding_dim)`.
+        attended_passage : `torch.Tensor`
+            `h~`, shape `(batch_size, 1, encoding_dim)`: the same vector for all context words.
+
+        # Returns
+
+        `torch.Tensor`
+            `G`, shape `(batch_size, passage_length, output_dim)`.
+        """
+        raise NotImplementedError

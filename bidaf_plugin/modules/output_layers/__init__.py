@@ -1,0 +1,2 @@
+from bidaf_plugin.modules.output_layers.output_layer import OutputLayer as OutputLayer
+from bidaf_plugin.modules.output_layers.span_output_layer import SpanOutputLayer as SpanOutputLayer

@@ -1,0 +1,253 @@
+from typing import Any, Dict, List, Optional
+
+import torch
+from allennlp.common.checks import ConfigurationError, check_dimensions_match
+from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
+from allennlp.nn import util
+from overrides import overrides
+
+from bidaf_plugin.metrics import SpanAccuracy, SquadEmAndF1
+from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
+from bidaf_plugin.nn.spans import best_span
+
+_END_INPUTS = ("authors_code", "paper_text")
+_TRAINING_TARGETS = ("first", "drawn")
+
+
+@OutputLayer.register("span")
+class SpanOutputLayer(OutputLayer):
+    """
+    The output layer for question answering: the answer is a span of the passage.
+
+    - `p1 = softmax(w1^T [G; M])`, the first token of the answer;
+    - `p2 = softmax(w2^T [G; M2])`, its last token, where `M2` comes from one more BiLSTM;
+    - loss: `-log p1[y1] - log p2[y2]`, averaged over the batch;
+    - answer: the span `k <= l` with the largest `p1_k * p2_l`, which is also its confidence.
+
+    Registered as an `OutputLayer` with name "span", the default.
+
+    # Parameters
+
+    query_aware_dim : `int`
+        The size of a vector of `G`.
+    modeled_dim : `int`
+        The size of a vector of `M`.
+    end_encoder : `Seq2SeqEncoder`
+        The BiLSTM that makes `M2`.
+    end_input : `str`, optional (default = `"authors_code"`)
+        What `end_encoder` reads. `"authors_code"`: `[G; M; a; M * a]`, where `a = sum_t p1_t M_t` is
+        what the start is about; this is what the authors ran, and it has the 2.6 million parameters
+        that the paper states. `"paper_text"`: `M` alone, as the paper says, with 1.6 million.
+    training_target : `str`, optional (default = `"first"`)
+        Which of several gold answers is learned: `"first"`, or one `"drawn"` anew each time the
+        question is seen, as the authors do. (SQuAD's training questions have one each.)
+    max_answer_length : `int`, optional (default = `None`)
+        The largest number of tokens of an answer. No limit by default, as in the paper.
+    dropout : `float`, optional (default = `0.2`)
+        On the input of `end_encoder` and of both linear layers.
+    """
+
+    def __init__(
+        self,
+        query_aware_dim: int,
+        modeled_dim: int,
+        end_encoder: Seq2SeqEncoder,
+        end_input: str = "authors_code",
+        training_target: str = "first",
+        max_answer_length: Optional[int] = None,
+        dropout: float = 0.2,
+    ) -> None:
+        super().__init__()
+        _check_choice("end_input", end_input, _END_INPUTS)
+        _check_choice("training_target", training_target, _TRAINING_TARGETS)
+        if max_answer_length is not None and max_answer_length < 1:
+            raise ConfigurationError(f"max_answer_length must be 1 or more, not {max_answer_length}")
+        end_input_dim = (
+            modeled_dim if end_input == "paper_text" else query_aware_dim + 3 * modeled_dim
+        )
+        check_dimensions_match(
+            end_encoder.get_input_dim(),
+            end_input_dim,
+            "input of the output layer's end_encoder",
+            f"the vectors it reads with end_input {end_input!r}",
+        )
+        self._query_aware_dim = query_aware_dim
+        self._modeled_dim = modeled_dim
+        self._end_encoder = end_encoder
+        self._end_input = end_input
+        self._training_target = training_target
+        self.max_answer_length = max_answer_length
+        self._dropout = torch.nn.Dropout(dropout)
+        self._start_scorer = torch.nn.Linear(query_aware_dim + modeled_dim, 1)
+        self._end_scorer = torch.nn.Linear(query_aware_dim + end_encoder.get_output_dim(), 1)
+        self._em_and_f1 = SquadEmAndF1()
+        self._span_accuracy = SpanAccuracy()
+
+    @overrides
+    def get_query_aware_dim(self) -> int:
+        return self._query_aware_dim
+
+    @overrides
+    def get_modeled_dim(self) -> int:
+        return self._modeled_dim
+
+    @overrides(check_signature=False)
+    def forward(  # type: ignore[override]
+        self,
+        query_aware_passage: torch.Tensor,
+        modeled_passage: torch.Tensor,
+        passage_mask: torch.Tensor,
+        answer_spans: Optional[torch.Tensor] = None,
+    ) -> Dict[str, torch.Tensor]:
+        """
+        # Parameters
+
+        answer_spans : `torch.LongTensor`, optional
+            Shape `(batch_size, num_answers, 2)`: first and last (inclusive) token of each gold
+            answer, padded with -1.
+
+        # Returns
+
+        span_start_log_probs, span_end_log_probs : `torch.Tensor`
+            `log p1` and `log p2`, shape `(batch_size, passage_length)`; the smallest value of the
+            type at padding.
+        best_span : `torch.LongTensor`
+            Shape `(batch_size, 2)`: first and last (inclusive) token.
+        confidence : `torch.Tensor`
+            `p1_k * p2_l` of the best span, shape `(batch_size,)`.
+        loss : `torch.Tensor`
+            A scalar, if there are `answer_spans`.
+        """
+        # Shape: (batch_size, passage_length)
+        start_log_probs = self._log_probs(
+            self._start_scorer, query_aware_passage, modeled_passage, passage_mask
+        )
+        # Shape: (batch_size, passage_length, end_input_dim)
+        end_input = self._make_end_input(query_aware_passage, modeled_passage, start_log_probs)
+        # Shape: (batch_size, passage_length, 2 * hidden_size)
+        end_encoded = self._end_encoder(self._dropout(end_input), passage_mask)
+        # Shape: (batch_size, passage_length)
+        end_log_probs = self._log_probs(
+            self._end_scorer, query_aware_passage, end_encoded, passage_mask
+        )
+        # Shape: (batch_size, 2) and (batch_size,)
+        best_spans, best_scores = best_span(start_log_probs, end_log_probs, self.max_answer_length)
+        output_dict = {
+            "span_start_log_probs": start_log_probs,
+            "span_end_log_probs": end_log_probs,
+            "best_span": best_spans,
+            "confidence": best_scores.exp(),
+        }
+        if answer_spans is not None:
+            output_dict["loss"] = self._loss(start_log_probs, end_log_probs, answer_spans)
+        return output_dict
+
+    def _log_probs(
+        self,
+        scorer: torch.nn.Linear,
+        query_aware_passage: torch.Tensor,
+        encoded_passage: torch.Tensor,
+        passage_mask: torch.Tensor,
+    ) -> torch.Tensor:
+        # Shape: (batch_size, passage_length, query_aware_dim + encoding_dim)
+        scored = self._dropout(torch.cat([query_aware_passage, encoded_passage], dim=-1))
+        # In single precision whatever the network's: half precision cannot hold small probabilities.
+        # Shape: (batch_size, passage_length)
+        logits = scorer(scored).squeeze(-1).float()
+        lowest = util.min_value_of_dtype(logits.dtype)
+        # Shape: (batch_size, passage_length)
+        log_probs = logits.masked_fill(~passage_mask, lowest).log_softmax(dim=-1)
+        return log_probs.masked_fill(~passage_mask, lowest)
+
+    def _make_end_input(
+        self,
+        query_aware_passage: torch.Tensor,
+        modeled_passage: torch.Tensor,
+        start_log_probs: torch.Tensor,
+    ) -> torch.Tensor:
+        if self._end_input == "paper_text":
+            return modeled_passage
+        # Shape: (batch_size, 1, passage_length)
+        start_probs = start_log_probs.exp().unsqueeze(1).to(modeled_passage.dtype)
+        # Shape: (batch_size, passage_length, modeled_dim)
+        start_summary = (start_probs @ modeled_passage).expand_as(modeled_passage)
+        # Shape: (batch_size, passage_length, query_aware_dim + 3 * modeled_dim)
+        return torch.cat(
+            [
+                query_aware_passage,
+                modeled_passage,
+                start_summary,
+                modeled_passage * start_summary,
+            ],
+            dim=-1,
+        )
+
+    def _loss(
+        self,
+        start_log_probs: torch.Tensor,
+        end_log_probs: torch.Tensor,
+        answer_spans: torch.Tensor,
+    ) -> torch.Tensor:
+        if self.training and self._training_target == "drawn":
+            # Shape: (batch_size, 1)
+            chosen = (answer_spans[:, :, 0] >= 0).float().multinomial(1)
+        else:
+            # Shape: (batch_size, 1)
+            chosen = answer_spans.new_zeros(answer_spans.size(0), 1)
+        # Shape: (batch_size, 2)
+        target = answer_spans.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 2)).squeeze(1)
+        return torch.nn.functional.nll_loss(
+            start_log_probs, target[:, 0]
+        ) + torch.nn.functional.nll_loss(end_log_probs, target[:, 1])
+
+    @overrides(check_signature=False)
+    def update_metrics(  # type: ignore[override]
+        self,
+        output_dict: Dict[str, torch.Tensor],
+        metadata: List[Dict[str, Any]],
+        answer_spans: torch.Tensor,
+    ) -> None:
+        self._span_accuracy(output_dict["best_span"], answer_spans)
+        answers = self.make_output_human_readable(output_dict, metadata)["best_span_str"]
+        self._em_and_f1(answers, [item["answers"] for item in metadata])
+
+    @overrides
+    def get_metrics(self, reset: bool = False) -> Dict[str, float]:
+        return {**self._em_and_f1.get_metric(reset), **self._span_accuracy.get_metric(reset)}
+
+    @overrides
+    def make_output_human_readable(
+        self, output_dict: Dict[str, torch.Tensor], metadata: List[Dict[str, Any]]
+    ) -> Dict[str, Any]:
+        """
+        # Returns
+
+        id : `List[str]`
+        best_span_str : `List[str]`
+            The answers, cut from the original passages.
+        best_span : `List[List[int]]`
+            First and last (inclusive) token.
+        best_span_characters : `List[List[int]]`
+            First character, and one past the last: `passage[first:end]` is the answer.
+        confidence : `List[float]`
+        """
+        spans = output_dict["best_span"].tolist()
+        characters = [
+            [item["passage_tokens"][first].idx, item["passage_tokens"][last].idx_end]
+            for (first, last), item in zip(spans, metadata, strict=True)
+        ]
+        return {
+            "id": [item["id"] for item in metadata],
+            "best_span_str": [
+                item["passage"][start:end]
+                for (start, end), item in zip(characters, metadata, strict=True)
+            ],
+            "best_span": spans,
+            "best_span_characters": characters,
+            "confidence": output_dict["confidence"].tolist(),
+        }
+
+
+def _check_choice(name: str, choice: str, choices: tuple) -> None:
+    if choice not in choices:
+        raise ConfigurationError(f"{name} is {choice!r}; it must be one of {', '.join(choices)}")

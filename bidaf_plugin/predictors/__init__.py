@@ -1,0 +1,1 @@
+from bidaf_plugin.predictors.span_predictor import SpanPredictor as SpanPredictor

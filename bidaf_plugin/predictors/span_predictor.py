@@ -1,0 +1,133 @@
+import json
+from typing import Any, Dict, List, Optional
+
+import numpy
+from allennlp.common.util import JsonDict
+from allennlp.data import DatasetReader, Instance
+from allennlp.data.fields import ArrayField
+from allennlp.models import Model
+from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
+from allennlp.predictors import Predictor
+from overrides import overrides
+
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
+
+
+@Predictor.register("bidaf_span")
+class SpanPredictor(Predictor):
+    """
+    Answers questions about passages. Input: JSON objects (JSON lines in a file) with
+
+    - `question` : the question,
+    - `passage` : the text that holds the answer (`context` will do, too),
+    - `id` : optional, given back with the answer (`qid` will do, too).
+
+    Output: `id`, `best_span_str` (cut from the passage), `best_span` (first and last token,
+    inclusive), `best_span_characters` (first character and one past the last), `confidence`.
+
+    Registered as a `Predictor` with name "bidaf_span"; the default of the model "attention_flow".
+
+    # Parameters
+
+    model : `Model`
+    dataset_reader : `DatasetReader`
+    frozen : `bool`, optional (default = `True`)
+    max_answer_length : `int`, optional (default = `None`)
+        The largest number of tokens of an answer, in place of what the model was trained with. Give
+        it, like the others below, as `--predictor-args '{"max_answer_length": 17}'`.
+    pretrained_file : `str`, optional (default = `None`)
+        A file of word vectors, normally the one used in training: all of its words become known.
+    skip_bad : `bool`, optional (default = `False`)
+        For `allennlp predict`: a line that cannot be used gives a record with the key `error` instead
+        of stopping.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        dataset_reader: DatasetReader,
+        frozen: bool = True,
+        max_answer_length: Optional[int] = None,
+        pretrained_file: Optional[str] = None,
+        skip_bad: bool = False,
+    ) -> None:
+        super().__init__(model, dataset_reader, frozen)
+        self.skip_bad = skip_bad
+        if max_answer_length is not None:
+            model._output_layer.max_answer_length = max_answer_length
+        if pretrained_file is not None:
+            _learn_words(model, pretrained_file)
+
+    def predict(self, question: str, passage: str, id: Optional[str] = None) -> JsonDict:
+        """Answers one question."""
+        return self.predict_json({"question": question, "passage": passage, "id": id})
+
+    @overrides
+    def load_line(self, line: str) -> JsonDict:
+        try:
+            record = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise DataError(f"not JSON ({error})") from error
+        _check_record(record)
+        return record
+
+    @overrides
+    def predict_batch_json(self, inputs: List[JsonDict]) -> List[JsonDict]:
+        # A line that could not be read has become a record of its error, which passes through.
+        answers = iter(super().predict_batch_json([item for item in inputs if "error" not in item]))
+        return [item if "error" in item else next(answers) for item in inputs]
+
+    @overrides
+    def predict_json(self, inputs: JsonDict) -> JsonDict:
+        return self.predict_batch_json([inputs])[0]
+
+    @overrides
+    def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
+        return super().predict_batch_instance(instances) if instances else []
+
+    @overrides
+    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+        _check_record(json_dict)
+        return self._dataset_reader.text_to_instance(
+            question=json_dict["question"],
+            passage=_passage(json_dict),
+            id=json_dict.get("id", json_dict.get("qid")),
+        )
+
+    @overrides
+    def predictions_to_labeled_instances(
+        self, instance: Instance, outputs: Dict[str, Any]
+    ) -> List[Instance]:
+        """The instance with the predicted span as its answer, for AllenNLP's interpretation."""
+        labeled = instance.duplicate()
+        span = numpy.array([outputs["best_span"]])
+        labeled.add_field("answer_spans", ArrayField(span, dtype=numpy.int64))
+        labeled["metadata"].metadata["answers"] = [outputs["best_span_str"]]
+        return [labeled]
+
+
+def _passage(record: JsonDict) -> Any:
+    return record["passage"] if "passage" in record else record.get("context")
+
+
+def _check_record(record: Any) -> None:
+    if not isinstance(record, dict):
+        raise DataError(f"expected a JSON object with 'question' and 'passage', found {record!r:.60}")
+    for name, value in (("question", record.get("question")), ("passage", _passage(record))):
+        if value is None:
+            raise DataError(f"the key {name!r} is missing; found {sorted(record)!r:.200}")
+        if not isinstance(value, str):
+            raise DataError(f"{name!r} must be a string, found {value!r:.60}")
+        if not value.strip():
+            raise DataError(f"{name!r} is empty")
+
+
+def _learn_words(model: Model, pretrained_file: str) -> None:
+    """Extends the vocabulary and the word embedder by the words of a file of word vectors."""
+    with EmbeddingsTextFile(pretrained_file) as file:
+        words = [line.partition(" ")[0] for line in file]
+    for module in model.modules():
+        if isinstance(module, FixedAndTrainedEmbedder):
+            model.vocab.add_tokens_to_namespace(words, module.vocab_namespace)
+            module.extend_vocab(model.vocab, extension_pretrained_file=pretrained_file)

@@ -1,0 +1,1 @@
+from bidaf_plugin.tokenizers.ptb_tokenizer import PtbTokenizer as PtbTokenizer
