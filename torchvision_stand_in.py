@@ -14,13 +14,13 @@ import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Optional, Sequence
+from typing import Any, List, Optional, Sequence
 
 
 class _StandIn(ModuleType):
     """A `torchvision` of which only the name can be used."""
 
-    __path__: Sequence[str] = ()
+    __path__: List[str] = []
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -3,15 +3,15 @@ Bi-Directional Attention Flow for Machine Comprehension (Seo et al., ICLR 2017) 
 Importing this package registers all of its classes with AllenNLP.
 """
 
-import bidaf_plugin.commands
-import bidaf_plugin.dataset_readers
-import bidaf_plugin.metrics
-import bidaf_plugin.models
-import bidaf_plugin.modules
-import bidaf_plugin.predictors
-import bidaf_plugin.token_indexers
-import bidaf_plugin.tokenizers
-import bidaf_plugin.training
+from bidaf_plugin import commands as commands
+from bidaf_plugin import dataset_readers as dataset_readers
+from bidaf_plugin import metrics as metrics
+from bidaf_plugin import models as models
+from bidaf_plugin import modules as modules
+from bidaf_plugin import predictors as predictors
+from bidaf_plugin import token_indexers as token_indexers
+from bidaf_plugin import tokenizers as tokenizers
+from bidaf_plugin import training as training
 from bidaf_plugin.common.upstream_fixes import apply_upstream_fixes
 
 apply_upstream_fixes()

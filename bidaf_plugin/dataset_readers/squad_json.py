@@ -114,7 +114,9 @@ _TYPE_NAMES = {list: "a list", str: "a string", int: "a whole number"}
 
 def _get(record: Any, key: str, kind: type, place: str, default: Optional[Any] = None) -> Any:
     if not isinstance(record, dict):
-        raise DataError(f"{place}: expected a JSON object with the key {key!r}, found {record!r:.60}")
+        raise DataError(
+            f"{place}: expected a JSON object with the key {key!r}, found {record!r:.60}"
+        )
     value = record.get(key, default)
     if value is None and key not in record:
         raise DataError(f"{place}: the key {key!r} is missing; found {sorted(record)!r:.200}")

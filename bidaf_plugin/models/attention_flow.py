@@ -9,6 +9,7 @@ from allennlp.nn import InitializerApplicator, util
 from overrides import overrides
 
 from bidaf_plugin.modules.bi_attention import BiAttention
+from bidaf_plugin.modules.fast_dropout import FastDropout
 from bidaf_plugin.modules.output_layers import OutputLayer
 
 
@@ -67,7 +68,7 @@ class AttentionFlow(Model):
         self._attention = attention
         self._modeling_layer = modeling_layer
         self._output_layer = output_layer
-        self._dropout = torch.nn.Dropout(dropout)
+        self._dropout = FastDropout(dropout)
         self._check_dimensions()
         initializer(self)
 
@@ -105,7 +106,9 @@ class AttentionFlow(Model):
                 self._output_layer.get_modeled_dim(),
             ),
         ]:
-            check_dimensions_match(produced, consumed, f"output of {producer}", f"input of {consumer}")
+            check_dimensions_match(
+                produced, consumed, f"output of {producer}", f"input of {consumer}"
+            )
 
     def forward(  # type: ignore[override]
         self,

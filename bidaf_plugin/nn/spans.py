@@ -64,9 +64,9 @@ def sliding_max(values: torch.Tensor, window: int) -> Tuple[torch.Tensor, torch.
     num_blocks = -(-length // window)
     lowest = torch.finfo(values.dtype).min
     # Shape: (batch_size, num_blocks, window)
-    blocks = torch.nn.functional.pad(
-        values, (0, num_blocks * window - length), value=lowest
-    ).view(batch_size, num_blocks, window)
+    blocks = torch.nn.functional.pad(values, (0, num_blocks * window - length), value=lowest).view(
+        batch_size, num_blocks, window
+    )
     # Shape: (num_blocks, 1)
     block_starts = torch.arange(num_blocks, device=values.device).unsqueeze(1) * window
 

@@ -113,7 +113,9 @@ def _passage(record: JsonDict) -> Any:
 
 def _check_record(record: Any) -> None:
     if not isinstance(record, dict):
-        raise DataError(f"expected a JSON object with 'question' and 'passage', found {record!r:.60}")
+        raise DataError(
+            f"expected a JSON object with 'question' and 'passage', found {record!r:.60}"
+        )
     for name, value in (("question", record.get("question")), ("passage", _passage(record))):
         if value is None:
             raise DataError(f"the key {name!r} is missing; found {sorted(record)!r:.200}")

@@ -20,7 +20,10 @@ class AtomicCheckpointer(Checkpointer):
         state = trainer.get_checkpoint_state()
         if state is not None:
             model_state, training_state = state
-            point = (training_state["epochs_completed"], training_state["batches_in_epoch_completed"])
+            point = (
+                training_state["epochs_completed"],
+                training_state["batches_in_epoch_completed"],
+            )
             # A checkpoint is found by its model state, so that one comes last.
             _save_atomically(training_state, self._training_state_path(*point))
             _save_atomically(model_state, self._model_state_path(*point))

@@ -1,4 +1,4 @@
-from typing import List, Union
+from typing import List, Literal, Union
 
 import torch
 from allennlp.training.learning_rate_schedulers import LearningRateScheduler
@@ -20,11 +20,11 @@ class ReduceOnPlateau(_PyTorchLearningRateSchedulerWithMetricsWrapper):
     def __init__(
         self,
         optimizer: Optimizer,
-        mode: str = "min",
+        mode: Literal["min", "max"] = "min",
         factor: float = 0.1,
         patience: int = 10,
         verbose: bool = False,
-        threshold_mode: str = "rel",
+        threshold_mode: Literal["rel", "abs"] = "rel",
         threshold: float = 1e-4,
         cooldown: int = 0,
         min_lr: Union[float, List[float]] = 0,

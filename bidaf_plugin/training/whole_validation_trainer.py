@@ -33,7 +33,8 @@ class WholeValidationTrainer(GradientDescentTrainer):
         if not isinstance(self.model, AttentionFlow):
             return super()._validation_loss(epoch)
         # AllenNLP asks this flag, inside the loop only, whether to stop with the first worker.
-        distributed, self._distributed = self._distributed, False
+        distributed: bool = self._distributed
+        self._distributed = False
         try:
             return super()._validation_loss(epoch)
         finally:

@@ -7,6 +7,7 @@ from allennlp.nn import util
 from overrides import overrides
 
 from bidaf_plugin.metrics import SpanAccuracy, SquadEmAndF1
+from bidaf_plugin.modules.fast_dropout import FastDropout
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
 from bidaf_plugin.nn.spans import best_span
 
@@ -61,7 +62,9 @@ class SpanOutputLayer(OutputLayer):
         _check_choice("end_input", end_input, _END_INPUTS)
         _check_choice("training_target", training_target, _TRAINING_TARGETS)
         if max_answer_length is not None and max_answer_length < 1:
-            raise ConfigurationError(f"max_answer_length must be 1 or more, not {max_answer_length}")
+            raise ConfigurationError(
+                f"max_answer_length must be 1 or more, not {max_answer_length}"
+            )
         end_input_dim = (
             modeled_dim if end_input == "paper_text" else query_aware_dim + 3 * modeled_dim
         )
@@ -77,7 +80,7 @@ class SpanOutputLayer(OutputLayer):
         self._end_input = end_input
         self._training_target = training_target
         self.max_answer_length = max_answer_length
-        self._dropout = torch.nn.Dropout(dropout)
+        self._dropout = FastDropout(dropout)
         self._start_scorer = torch.nn.Linear(query_aware_dim + modeled_dim, 1)
         self._end_scorer = torch.nn.Linear(query_aware_dim + end_encoder.get_output_dim(), 1)
         self._em_and_f1 = SquadEmAndF1()

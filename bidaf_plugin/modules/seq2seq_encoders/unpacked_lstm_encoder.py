@@ -4,6 +4,8 @@ import torch
 from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 from overrides import overrides
 
+from bidaf_plugin.modules.fast_dropout import FastDropout
+
 
 class _Permute(torch.autograd.Function):
     """
@@ -77,7 +79,7 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         layer_sizes = [input_size] + [2 * hidden_size] * (num_layers - 1)
         self._forward_lstms = self._make_lstms(layer_sizes)
         self._backward_lstms = self._make_lstms(layer_sizes)
-        self._dropout = torch.nn.Dropout(dropout)
+        self._dropout = FastDropout(dropout)
 
     def _make_lstms(self, layer_sizes: List[int]) -> torch.nn.ModuleList:
         return torch.nn.ModuleList(

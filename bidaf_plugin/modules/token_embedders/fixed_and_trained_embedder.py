@@ -40,6 +40,9 @@ class FixedAndTrainedEmbedder(TokenEmbedder):
     vocab_namespace : `str`, optional (default = `"tokens"`)
     """
 
+    rows: torch.Tensor
+    fixed: torch.Tensor
+
     def __init__(
         self,
         vocab: Vocabulary,

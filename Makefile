@@ -1,0 +1,51 @@
+# Two commands do everything on a fresh machine with Python 3.11+: `make train` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed-$(shell cat setup.cfg pyproject.toml torchvision_stand_in.py Makefile | cksum | cut -d' ' -f1)
+SOURCES := bidaf_plugin tests fixtures torchvision_stand_in.py
+# The data set for the checks on real data (see README.md); they are skipped where it is absent.
+export BIDAF_DATA ?= $(wildcard ../shared/data)
+
+.PHONY: help
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
+
+.PHONY: install
+install: $(INSTALLED)  ## Create .venv and install everything (once)
+
+# AllenNLP comes last and without its dependencies: its pins no longer resolve (see setup.cfg).
+$(INSTALLED):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
+	@echo "Installing into $(VENV) (about two minutes, once)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps allennlp==2.10.1
+	@rm -f $(VENV)/.installed-* && touch $@
+
+.PHONY: train
+train: install  ## Train on the embedded sample, answer some questions (a few minutes)
+	@$(BIN)/allennlp bidaf quickstart runs/quickstart
+
+.PHONY: lint
+lint: install  ## Check style and types
+	@$(BIN)/black --check --quiet $(SOURCES) || { $(BIN)/black --diff --quiet $(SOURCES); exit 1; }
+	@$(BIN)/ruff check --quiet $(SOURCES)
+	@$(BIN)/mypy --no-error-summary $(SOURCES)
+
+.PHONY: test
+test: lint  ## Lint, types and all tests
+	@$(BIN)/pytest -q
+
+.PHONY: format
+format: install  ## Rewrite the sources in the project's style
+	@$(BIN)/black --quiet $(SOURCES)
+	@$(BIN)/ruff check --quiet --fix $(SOURCES)
+
+.PHONY: sample
+sample: install  ## Write the embedded sample anew
+	@$(BIN)/python fixtures/make_sample.py
+
+.PHONY: clean
+clean:  ## Remove .venv and caches (runs/ stays)
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,126 @@
+import argparse
+import json
+import os
+import re
+import sys
+from collections import Counter
+from math import log
+from typing import Any, Dict, List
+
+from overrides import overrides
+
+from bidaf_plugin.commands.action import Action
+from bidaf_plugin.common.errors import DataError
+
+_CONFIG = "training_configs/bidaf_quickstart.jsonnet"
+_WORD = re.compile(r"\w+")
+# A name (capitalised words in a row) or a number.
+_CANDIDATE = re.compile(r"[A-ZŁÉÖ]\w+(?: [A-ZŁÉÖ]\w+)*|\d[\d,.]*\d|\d")
+
+
+@Action.register("quickstart")
+class Quickstart(Action):
+    """
+    Train a small model on the embedded sample and answer some questions with it.
+
+    Takes a few minutes and downloads nothing; run it in the root of the repository. `make train`
+    calls it.
+    """
+
+    @overrides
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("serialization_dir", help="where the run goes; an old one is replaced")
+        parser.add_argument("-n", "--num-questions", type=int, default=8, help="answers to show")
+
+    @overrides
+    def run(self, args: argparse.Namespace) -> None:
+        # Both are heavy and only needed here.
+        from allennlp.commands.train import train_model_from_file
+        from allennlp.predictors import Predictor
+
+        from bidaf_plugin.metrics import SquadEmAndF1
+
+        if not os.path.isfile(_CONFIG):
+            raise DataError(f"{_CONFIG} is not here: run this in the root of the repository")
+        print("Training on fixtures/squad/sample_train.json ...", flush=True)
+        train_model_from_file(
+            _CONFIG,
+            args.serialization_dir,
+            force=True,
+            file_friendly_logging=not sys.stderr.isatty(),
+        )
+        archive = os.path.join(args.serialization_dir, "model.tar.gz")
+        with open(os.path.join(args.serialization_dir, "metrics.json")) as file:
+            metrics = json.load(file)
+        with open("fixtures/squad/sample_dev.json", encoding="utf-8") as file:
+            questions = _list_questions(json.load(file))
+
+        baseline = SquadEmAndF1()
+        baseline(
+            [guess_by_shared_words(item["question"], item["passage"]) for item in questions],
+            [item["answers"] for item in questions],
+        )
+        predictor = Predictor.from_path(archive)
+        step = max(len(questions) // max(args.num_questions, 1), 1)
+        shown = questions[::step][: args.num_questions]
+        predictions = predictor.predict_batch_json(shown) if shown else []
+        print(f"\nHeld-out paragraphs, {len(questions)} questions:     EM     F1")
+        _print_scores("word-overlap baseline", baseline.get_metric())
+        _print_scores(
+            "this model", {name: metrics[f"best_validation_{name}"] for name in ("em", "f1")}
+        )
+        for item, prediction in zip(shown, predictions, strict=True):
+            print(f"\n  {item['question']}")
+            print(
+                f"    {prediction['best_span_str']}   "
+                f"(confidence {prediction['confidence']:.2f}; gold: {' / '.join(item['answers'])})"
+            )
+        print(_NEXT_COMMANDS.format(archive=archive))
+
+
+_NEXT_COMMANDS = """
+What to try next (in this folder; `source .venv/bin/activate` once):
+  echo '{{"question": "Who built it?", "passage": "The mill was built by Ada Orn in 1871."}}' > q.jsonl
+  allennlp predict {archive} q.jsonl
+  allennlp evaluate {archive} fixtures/squad/sample_dev.json
+  allennlp bidaf table training_configs/bidaf_squad.jsonnet
+  allennlp train training_configs/bidaf_squad.jsonnet -s runs/squad     (the paper's model on SQuAD)"""
+
+
+def _print_scores(name: str, scores: Dict[str, float]) -> None:
+    print(f"  {name:<36}{scores['em']:6.1f} {scores['f1']:6.1f}")
+
+
+def _list_questions(squad: Dict[str, Any]) -> List[Dict[str, Any]]:
+    return [
+        {
+            "id": question["id"],
+            "question": question["question"],
+            "passage": paragraph["context"],
+            "answers": [answer["text"] for answer in question["answers"]],
+        }
+        for article in squad["data"]
+        for paragraph in article["paragraphs"]
+        for question in paragraph["qas"]
+    ]
+
+
+def guess_by_shared_words(question: str, passage: str) -> str:
+    """
+    What one gets without learning: the longest name or number, not in the question, of the sentence
+    that shares most words with the question. A shared word counts the more the fewer sentences of
+    the passage have it.
+    """
+    sentences = re.split(r"(?<=[.!?;]) ", passage)
+    words_of = [set(_WORD.findall(sentence.lower())) for sentence in sentences]
+    frequency = Counter(word for words in words_of for word in words)
+    question_words = set(_WORD.findall(question.lower()))
+
+    def overlap(index: int) -> float:
+        return sum(
+            log(1 + len(sentences) / frequency[word]) for word in words_of[index] & question_words
+        )
+
+    sentence = sentences[max(range(len(sentences)), key=overlap)]
+    candidates = [text for text in _CANDIDATE.findall(sentence) if text not in question]
+    return max(candidates, key=len, default=sentence)

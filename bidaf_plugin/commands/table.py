@@ -1,0 +1,68 @@
+import argparse
+from typing import Dict, List
+
+from allennlp.common import Params
+from allennlp.data import Vocabulary
+from allennlp.models import Model
+from allennlp.models.model import remove_weights_related_keys_from_params
+from overrides import overrides
+
+from bidaf_plugin.commands.action import Action
+
+
+@Action.register("table")
+class Table(Action):
+    """
+    Show the trainable parameters of configs, layer by layer.
+
+    Word and character vectors are not counted: how many there are depends on the data. Nothing is
+    downloaded.
+
+    Example: allennlp bidaf table training_configs/bidaf_squad.jsonnet
+    """
+
+    @overrides
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("config", nargs="+", help="experiment files")
+        parser.add_argument(
+            "-o", "--overrides", default="", help="a JSON structure that overrides the configs"
+        )
+
+    @overrides
+    def run(self, args: argparse.Namespace) -> None:
+        counts = [
+            count_parameters_by_layer(Params.from_file(config, args.overrides))
+            for config in args.config
+        ]
+        print(format_table(args.config, counts))
+
+
+def count_parameters_by_layer(config: Params) -> Dict[str, int]:
+    """The trainable parameters of each layer of a model, without word and character vectors."""
+    model_params = config["model"]
+    remove_weights_related_keys_from_params(model_params)
+    model = Model.from_params(vocab=Vocabulary.empty(), params=model_params)
+    counts: Dict[str, int] = {}
+    for name, parameter in model.named_parameters():
+        is_vector_of_vocabulary = name.endswith((".trained", "embedding._module.weight"))
+        if parameter.requires_grad and not is_vector_of_vocabulary:
+            layer = name.split(".")[0].strip("_")
+            counts[layer] = counts.get(layer, 0) + parameter.numel()
+    return counts
+
+
+def format_table(names: List[str], counts: List[Dict[str, int]]) -> str:
+    """One row per layer and one column per config."""
+    layers = list(dict.fromkeys(layer for column in counts for layer in column))
+    labels = [name.rpartition("/")[2] for name in names]
+    widths = [max(len(label), 9) for label in labels]
+    rows = [(layer, [column.get(layer, 0) for column in counts]) for layer in layers]
+    rows.append(("total", [sum(column.values()) for column in counts]))
+    label_width = max(len(label) for label, _ in rows)
+    lines = [
+        " " * label_width + "".join(f"  {w:>{n}}" for w, n in zip(labels, widths, strict=True))
+    ]
+    for label, numbers in rows:
+        cells = "".join(f"  {number:>{n},}" for number, n in zip(numbers, widths, strict=True))
+        lines.append(f"{label:<{label_width}}{cells}")
+    return "\n".join(lines)

@@ -1,0 +1,179 @@
+"""
+The package as its users meet it: the plain `allennlp` command, in processes of its own.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+import pytest
+
+from tests.helpers import FIXTURES, ROOT, TINY_SQUAD, tiny_params
+
+ALLENNLP = str(Path(sys.executable).parent / "allennlp")
+# Several processes at once on few cores: torch's threads would only wait for each other.
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def allennlp(
+    *arguments: str, cwd: Path = ROOT, stdin: Optional[str] = None
+) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [ALLENNLP, *arguments],
+        cwd=cwd,
+        env=ENVIRONMENT,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+def write_config(folder: Path, choices: str = "", **top_level: Any) -> Path:
+    path = folder / "config.json"
+    path.write_text(json.dumps({**tiny_params(choices), **top_level}))
+    return path
+
+
+def read_metrics(run: Path) -> Dict[str, float]:
+    return json.loads((run / "metrics.json").read_text())
+
+
+class TestCommandLine:
+    def test_train_evaluate_and_predict_without_noise(self, tmp_path: Path) -> None:
+        run = tmp_path / "run"
+        trained = allennlp("train", str(write_config(tmp_path)), "-s", str(run))
+        assert trained.returncode == 0, trained.stderr
+        for output in (trained.stdout, trained.stderr):
+            assert "Traceback" not in output
+            assert not re.search(r"warning", output, re.IGNORECASE), output
+        metrics = read_metrics(run)
+
+        archive = str(run / "model.tar.gz")
+        output_file = tmp_path / "metrics.json"
+        evaluated = allennlp(
+            "evaluate", archive, str(TINY_SQUAD), "--output-file", str(output_file)
+        )
+        assert evaluated.returncode == 0, evaluated.stderr
+        for name, value in json.loads(output_file.read_text()).items():
+            assert value == pytest.approx(metrics[f"best_validation_{name}"]), name
+
+        # Standard input is a pipe here.
+        record = json.dumps({"id": "x", "question": "Who?", "context": "It was Ada."})
+        predicted = allennlp("predict", archive, "-", stdin=record + "\n")
+        assert predicted.returncode == 0, predicted.stderr
+        (line,) = (x for x in predicted.stdout.splitlines() if x.startswith("prediction:"))
+        assert json.loads(line.removeprefix("prediction:"))["id"] == "x"
+
+        answers = tmp_path / "answers.jsonl"
+        predicted = allennlp(
+            "predict", archive, str(TINY_SQUAD), "--use-dataset-reader", "--silent",
+            "--output-file", str(answers), "--batch-size", "2",
+        )  # fmt: skip
+        assert predicted.returncode == 0, predicted.stderr
+        assert [json.loads(line)["id"] for line in answers.read_text().splitlines()] == [
+            f"tiny-{number}" for number in range(1, 6)
+        ]
+
+    def test_include_package_works_from_any_folder(self, tmp_path: Path) -> None:
+        config = write_config(tmp_path)
+        arguments = ["train", str(config), "-s", str(tmp_path / "run")]
+        without = allennlp(*arguments, "--dry-run", cwd=tmp_path)
+        assert without.returncode != 0
+        with_package = allennlp(
+            *arguments, "--dry-run", "--force", "--include-package", "bidaf_plugin", cwd=tmp_path
+        )
+        assert with_package.returncode == 0, with_package.stderr
+
+    def test_help_lists_the_actions(self) -> None:
+        shown = allennlp("bidaf", "--help")
+        assert shown.returncode == 0, shown.stderr
+        for action in ("quickstart", "table"):
+            assert action in shown.stdout
+
+    def test_faults_of_the_user_are_one_sentence(self, tmp_path: Path, tiny_archive: Path) -> None:
+        broken = tmp_path / "broken.json"
+        broken.write_text('{"data": [{"title": "T", "paragraphs": [{}]}]}')
+        unfit: Dict[str, Any] = tiny_params()
+        unfit["model"]["modeling_layer"]["input_size"] = 39
+        wrong_sizes = tmp_path / "sizes.json"
+        wrong_sizes.write_text(json.dumps(unfit))
+        bad_lines = tmp_path / "bad.jsonl"
+        bad_lines.write_bytes(b'{"question": "Who?", "passage": "caf\xe9"}\n')
+        data_config = tmp_path / "data.json"
+        data_config.write_text(json.dumps({**tiny_params(), "train_data_path": str(broken)}))
+        cases: List[Any] = [
+            (
+                ["train", str(data_config), "-s", str(tmp_path / "a")],
+                ["article 0 ('T')", "'context'"],
+            ),
+            (
+                ["train", str(wrong_sizes), "-s", str(tmp_path / "b")],
+                ["modeling_layer", "40", "39"],
+            ),
+            (["predict", str(tiny_archive), str(bad_lines)], ["bad.jsonl, line 1", "utf-8"]),
+            (["evaluate", str(tiny_archive), str(tmp_path / "no.json")], ["no.json"]),
+        ]
+        for arguments, words in cases:
+            ended = allennlp(*arguments)
+            assert ended.returncode != 0
+            assert "Traceback" not in ended.stdout + ended.stderr, ended.stderr
+            (sentence,) = (x for x in ended.stderr.splitlines() if x.startswith("Error: "))
+            for word in words:
+                assert word in sentence, sentence
+
+    def test_distributed_training_scores_every_question(self, tmp_path: Path) -> None:
+        # Five questions, two workers: an odd number, and one worker has a batch more.
+        config = write_config(tmp_path, "batch_size:: 1", distributed={"cuda_devices": [-1, -1]})
+        run = tmp_path / "run"
+        trained = allennlp("train", str(config), "-s", str(run))
+        assert trained.returncode == 0, trained.stderr
+        output_file = tmp_path / "metrics.json"
+        evaluated = allennlp(
+            "evaluate",
+            str(run / "model.tar.gz"),
+            str(TINY_SQUAD),
+            "--output-file",
+            str(output_file),
+        )
+        assert evaluated.returncode == 0, evaluated.stderr
+        alone = json.loads(output_file.read_text())
+        together = read_metrics(run)
+        assert alone["f1"] > 0
+        for name in ("em", "f1", "start_accuracy", "end_accuracy", "span_accuracy"):
+            assert together[f"best_validation_{name}"] == pytest.approx(alone[name], abs=1e-9)
+
+    def test_a_killed_run_recovers_to_the_same_end(self, tmp_path: Path) -> None:
+        sample = FIXTURES / "squad" / "sample_dev.json"
+        choices = f"train_data:: '{sample}', dev_data:: '{sample}', num_epochs:: 3, batch_size:: 20"
+        config = write_config(tmp_path, choices)
+        whole, killed = tmp_path / "whole", tmp_path / "killed"
+        assert allennlp("train", str(config), "-s", str(whole)).returncode == 0
+
+        process = subprocess.Popen(
+            [ALLENNLP, "train", str(config), "-s", str(killed)],
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 300
+        while not list(killed.glob("model_state_e1_*.th")):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert not (killed / "model.tar.gz").exists()
+
+        recovered = allennlp("train", str(config), "-s", str(killed), "--recover")
+        assert recovered.returncode == 0, recovered.stderr
+        expected, metrics = read_metrics(whole), read_metrics(killed)
+        for name, value in expected.items():
+            if "memory" not in name and "duration" not in name:
+                assert metrics[name] == value, name

@@ -1,0 +1,27 @@
+from allennlp.common import Params
+
+from bidaf_plugin.commands.table import count_parameters_by_layer, format_table
+from tests.helpers import ROOT
+
+
+class TestTable:
+    def test_the_paper_s_model_has_about_2_6_million_parameters(self) -> None:
+        config = Params.from_file(ROOT / "training_configs" / "bidaf_squad.jsonnet")
+        counts = count_parameters_by_layer(config)
+        d = 100
+        lstm_direction = lambda size: 4 * d * (size + d + 2)  # noqa: E731
+        assert counts == {
+            "text_field_embedder": 100 * (5 * 8 + 1),
+            "highway": 2 * (2 * d + 1) * 4 * d,
+            "contextual_layer": 2 * lstm_direction(2 * d),
+            "attention": 6 * d + 1,
+            "modeling_layer": 2 * (lstm_direction(8 * d) + lstm_direction(2 * d)),
+            "output_layer": 2 * lstm_direction(14 * d) + 2 * (10 * d + 1),
+        }
+        assert abs(sum(counts.values()) / 2.6e6 - 1) < 0.03
+
+    def test_rows_are_layers_and_columns_configs(self) -> None:
+        table = format_table(["x/a.jsonnet", "b.jsonnet"], [{"one": 1000, "two": 2}, {"one": 5}])
+        header, *rows = [line.split() for line in table.splitlines()]
+        assert header == ["a.jsonnet", "b.jsonnet"]
+        assert rows == [["one", "1,000", "5"], ["two", "2", "0"], ["total", "1,002", "5"]]

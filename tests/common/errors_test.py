@@ -1,0 +1,43 @@
+import sys
+
+import pytest
+from allennlp.common.checks import ConfigurationError
+
+from bidaf_plugin.common.errors import DataError, install_error_messages
+
+
+class TestErrorMessages:
+    def setup_method(self) -> None:
+        self.previous_hook = sys.excepthook
+        sys.excepthook = sys.__excepthook__
+        install_error_messages()
+
+    def teardown_method(self) -> None:
+        sys.excepthook = self.previous_hook
+
+    def show(self, error: BaseException, capsys: pytest.CaptureFixture) -> str:
+        try:
+            raise error
+        except type(error):
+            sys.excepthook(*sys.exc_info())
+        return capsys.readouterr().err
+
+    def test_what_the_user_can_mend_is_one_sentence(self, capsys: pytest.CaptureFixture) -> None:
+        assert self.show(DataError("x.json: not JSON"), capsys) == "Error: x.json: not JSON\n"
+        assert self.show(ConfigurationError("no such name"), capsys) == "Error: no such name\n"
+        missing = FileNotFoundError(2, "No such file", "a.json")
+        assert self.show(missing, capsys) == "Error: file not found: a.json\n"
+
+    def test_what_we_must_mend_keeps_its_traceback(self, capsys: pytest.CaptureFixture) -> None:
+        assert "Traceback" in self.show(ValueError("a bug"), capsys)
+
+    def test_debugging_shows_everything(
+        self, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ALLENNLP_DEBUG", "1")
+        assert "Traceback" in self.show(DataError("x"), capsys)
+
+    def test_is_installed_once(self) -> None:
+        hook = sys.excepthook
+        install_error_messages()
+        assert sys.excepthook is hook

@@ -1,0 +1,136 @@
+"""
+The fixes of bidaf_plugin/common/upstream_fixes.py which are not tested with their own module.
+"""
+
+import warnings
+from pathlib import Path
+from typing import Any, Dict
+
+import numpy
+import pytest
+import torch
+from allennlp.common import Params
+from allennlp.training import Checkpointer, Trainer
+from allennlp.training.checkpointer import Checkpointer as AllenNlpCheckpointer
+from allennlp.training.learning_rate_schedulers import LearningRateScheduler
+from allennlp.training.learning_rate_schedulers.pytorch_lr_schedulers import (
+    ReduceOnPlateauLearningRateScheduler,
+)
+from allennlp.training.trainer import TrainerCheckpoint
+
+from bidaf_plugin.training import AtomicCheckpointer, RandomStateCallback, WholeValidationTrainer
+
+
+def make_optimizer() -> torch.optim.Optimizer:
+    return torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), lr=1.0)
+
+
+class FakeTrainer:
+    """Just what a checkpointer needs."""
+
+    def __init__(self, weight: Any) -> None:
+        self.weight = weight
+
+    def get_checkpoint_state(self) -> TrainerCheckpoint:
+        state: Dict[str, Any] = {"epochs_completed": 1, "batches_in_epoch_completed": 0}
+        return TrainerCheckpoint({"weight": self.weight}, state)
+
+
+class DiesWhileSaved:
+    def __reduce__(self) -> Any:
+        raise KeyboardInterrupt
+
+
+class TestReduceOnPlateau:
+    def test_works_with_the_current_torch(self) -> None:
+        scheduler = LearningRateScheduler.from_params(
+            Params({"type": "reduce_on_plateau", "factor": 0.5, "patience": 0}),
+            optimizer=make_optimizer(),
+        )
+        for metric in (1.0, 2.0):
+            scheduler.step(metric)
+        assert scheduler.lr_scheduler.optimizer.param_groups[0]["lr"] == 0.5
+
+    def test_is_still_needed(self) -> None:
+        with pytest.raises(TypeError, match="verbose"):
+            ReduceOnPlateauLearningRateScheduler(make_optimizer())
+
+
+class TestAllowNumpyNumbers:
+    @pytest.mark.parametrize("number", [numpy.float64(0.5), numpy.float32(0.5), numpy.int64(3)])
+    def test_a_training_state_may_hold_numpy_numbers(self, number: Any, tmp_path: Path) -> None:
+        path = tmp_path / "state.th"
+        torch.save({"best": number}, path)
+        assert torch.load(path)["best"] == number
+        # And it is the fix that allows it.
+        allowed = torch.serialization.get_safe_globals()
+        torch.serialization.clear_safe_globals()
+        try:
+            with pytest.raises(Exception, match="weights_only|Unsupported|Weights only"):
+                torch.load(path)
+        finally:
+            torch.serialization.add_safe_globals(allowed)
+
+    def test_code_is_still_refused(self, tmp_path: Path) -> None:
+        path = tmp_path / "state.th"
+        torch.save({"evil": print}, path)
+        with pytest.raises(Exception, match="[Ww]eights"):
+            torch.load(path)
+
+
+class TestSilenceKnownWarnings:
+    def test_only_the_known_warnings_are_silenced(self) -> None:
+        from bidaf_plugin.common.upstream_fixes import silence_known_warnings
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            silence_known_warnings()
+            torch.cuda.amp.autocast(False)
+            warnings.warn("something else", FutureWarning, stacklevel=1)
+        assert [str(warning.message) for warning in caught] == ["something else"]
+
+
+class TestAtomicCheckpointer:
+    def test_a_save_that_dies_leaves_the_last_checkpoint_in_force(self, tmp_path: Path) -> None:
+        for checkpointer_class, survives in (
+            (AllenNlpCheckpointer, False),
+            (AtomicCheckpointer, True),
+        ):
+            folder = tmp_path / checkpointer_class.__name__
+            folder.mkdir()
+            checkpointer = checkpointer_class(str(folder))
+            with pytest.raises(KeyboardInterrupt):
+                checkpointer.save_checkpoint(FakeTrainer(DiesWhileSaved()))
+            assert (checkpointer.find_latest_checkpoint() is None) == survives
+
+    def test_saves_and_loads(self, tmp_path: Path) -> None:
+        checkpointer = Checkpointer.from_params(Params({}), serialization_dir=str(tmp_path))
+        assert isinstance(checkpointer, AtomicCheckpointer)
+        checkpointer.save_checkpoint(FakeTrainer(torch.ones(2)))
+        assert checkpointer.load_checkpoint()[0]["weight"].tolist() == [1, 1]
+        assert not list(tmp_path.glob("*.tmp"))
+
+
+class TestRandomStateCallback:
+    def test_dropout_goes_on_where_the_checkpoint_was_made(self) -> None:
+        callback = RandomStateCallback("")
+        state = callback.state_dict()
+        expected = torch.rand(3)
+        torch.rand(100)
+        callback.load_state_dict(state)
+        assert torch.equal(torch.rand(3), expected)
+        # A checkpoint from before the plugin.
+        callback.load_state_dict({})
+
+    def test_is_among_the_default_callbacks_once(self) -> None:
+        from allennlp.training.gradient_descent_trainer import DEFAULT_CALLBACKS
+
+        from bidaf_plugin.common.upstream_fixes import apply_upstream_fixes
+
+        apply_upstream_fixes()
+        assert list(DEFAULT_CALLBACKS).count(RandomStateCallback) == 1
+
+
+class TestWholeValidationTrainer:
+    def test_is_what_a_config_gets(self) -> None:
+        assert Trainer.by_name(Trainer.default_implementation).__self__ is WholeValidationTrainer

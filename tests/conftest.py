@@ -1,0 +1,24 @@
+import json
+from pathlib import Path
+
+import pytest
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+
+from tests.helpers import tiny_params
+
+
+@pytest.fixture(scope="session")
+def tiny_archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive of the tiny experiment, trained for a moment."""
+    folder = tmp_path_factory.mktemp("tiny")
+    train_model(Params(tiny_params()), str(folder / "run"))
+    return folder / "run" / "model.tar.gz"
+
+
+@pytest.fixture
+def tiny_config(tmp_path: Path) -> Path:
+    """A config file of the tiny experiment."""
+    path = tmp_path / "tiny.json"
+    path.write_text(json.dumps(tiny_params()))
+    return path

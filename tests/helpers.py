@@ -1,0 +1,71 @@
+"""
+What several tests share: the paths of the fixtures, a tiny experiment, and the real data if present.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Dict, List
+
+import _jsonnet
+import pytest
+import torch
+from allennlp.common import Params
+from allennlp.data import Batch, DatasetReader, Instance, Vocabulary
+from allennlp.models import Model
+
+import bidaf_plugin  # noqa: F401  (registers everything)
+
+ROOT = Path(__file__).parent.parent
+FIXTURES = ROOT / "fixtures"
+TINY_SQUAD = FIXTURES / "squad" / "tiny.json"
+
+_DATA = os.environ.get("BIDAF_DATA", "")
+REAL_DATA = Path(_DATA) if _DATA else None
+needs_real_data = pytest.mark.skipif(
+    REAL_DATA is None or not (REAL_DATA / "squad").is_dir(),
+    reason="needs the real SQuAD data: set BIDAF_DATA to its folder (see README.md)",
+)
+
+
+def tiny_params(choices: str = "") -> Dict[str, Any]:
+    """
+    The paper's experiment in tiny, on the tiny fixture. `choices` is jsonnet that overrides choices
+    of training_configs/lib/bidaf.libsonnet.
+    """
+    snippet = f"""
+        (import '{ROOT}/training_configs/bidaf_squad_adam.jsonnet') + {{
+          train_data:: '{TINY_SQUAD}',
+          dev_data:: '{TINY_SQUAD}',
+          glove:: null,
+          min_word_count:: 1,
+          min_character_count:: 1,
+          word_dim:: 6,
+          character_dim:: 3,
+          num_filters:: 4,
+          hidden_size:: 5,
+          batch_size:: 2,
+          num_epochs:: 1,
+          {choices}
+        }}"""
+    return json.loads(_jsonnet.evaluate_snippet("tiny", snippet))
+
+
+def read_tiny(params: Dict[str, Any]) -> List[Instance]:
+    reader = DatasetReader.from_params(Params(params["validation_dataset_reader"]))
+    return list(reader.read(TINY_SQUAD))
+
+
+def build_model(params: Dict[str, Any], instances: List[Instance], seed: int = 0) -> Model:
+    """The model of `params` in evaluation mode, with a vocabulary from `instances`."""
+    torch.manual_seed(seed)
+    model = Model.from_params(
+        vocab=Vocabulary.from_instances(instances), params=Params(params["model"])
+    )
+    return model.eval()
+
+
+def as_tensors(instances: List[Instance], vocab: Vocabulary) -> Dict[str, Any]:
+    batch = Batch(instances)
+    batch.index_instances(vocab)
+    return batch.as_tensor_dict()

@@ -1,0 +1,125 @@
+from pathlib import Path
+from random import Random
+from typing import Any, Dict
+
+import pytest
+import torch
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.models import Model, load_archive
+
+from tests.helpers import as_tensors, build_model, read_tiny, tiny_params
+
+
+class TestAttentionFlow:
+    def test_trains_saves_and_loads(self, tmp_path: Path) -> None:
+        params = tiny_params()
+        model = train_model(Params(tiny_params()), str(tmp_path / "run")).eval()
+        loaded = load_archive(tmp_path / "run" / "model.tar.gz").model.eval()
+        for (name, parameter), (_, other) in zip(
+            model.state_dict().items(), loaded.state_dict().items(), strict=True
+        ):
+            assert torch.equal(parameter, other), name
+        tensors = as_tensors(read_tiny(params), model.vocab)
+        for key in ("span_start_log_probs", "span_end_log_probs", "loss"):
+            assert torch.equal(model(**tensors)[key], loaded(**tensors)[key])
+
+    def test_gradients_reach_every_parameter(self) -> None:
+        params = tiny_params()
+        instances = read_tiny(params)
+        model = build_model(params, instances)
+        model(**as_tensors(instances, model.vocab))["loss"].backward()
+        without = [
+            name
+            for name, parameter in model.named_parameters()
+            if parameter.grad is None or not parameter.grad.any()
+        ]
+        # Adding a constant to all similarities changes no softmax, so the bias of alpha stays put.
+        assert without in ([], ["_attention._similarity._bias"])
+
+    def test_batch_size_order_and_padding_change_no_answer(self) -> None:
+        params = tiny_params()
+        instances = read_tiny(params)
+        model = build_model(params, instances)
+        alone = [model.forward_on_instance(instance) for instance in instances]
+        for seed in range(5):
+            order = list(range(len(instances)))
+            Random(seed).shuffle(order)
+            together = model.forward_on_instances([instances[i] for i in order])
+            for index, prediction in zip(order, together, strict=True):
+                assert prediction["best_span_str"] == alone[index]["best_span_str"]
+                assert prediction["id"] == alone[index]["id"]
+                assert prediction["confidence"] == pytest.approx(
+                    alone[index]["confidence"], rel=1e-5
+                )
+
+    def test_answers_are_cut_from_the_passage(self) -> None:
+        params = tiny_params()
+        instances = read_tiny(params)
+        model = build_model(params, instances)
+        for instance, prediction in zip(
+            instances, model.forward_on_instances(instances), strict=True
+        ):
+            passage = instance["metadata"]["passage"]
+            start, end = prediction["best_span_characters"]
+            assert passage[start:end] == prediction["best_span_str"]
+            assert prediction["best_span_str"].strip()
+
+    def test_no_loss_without_answers(self) -> None:
+        params = tiny_params()
+        instances = read_tiny(params)
+        model = build_model(params, instances)
+        tensors = as_tensors(instances, model.vocab)
+        del tensors["answer_spans"]
+        assert "loss" not in model(**tensors)
+        assert model.get_metrics() == {
+            "em": 0.0,
+            "f1": 0.0,
+            "start_accuracy": 0.0,
+            "end_accuracy": 0.0,
+            "span_accuracy": 0.0,
+        }
+
+    def test_a_lower_precision_gives_finite_numbers(self) -> None:
+        params = tiny_params()
+        instances = read_tiny(params)
+        model = build_model(params, instances).train()
+        tensors = as_tensors(instances, model.vocab)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            output = model(**tensors)
+        output["loss"].backward()
+        assert torch.isfinite(output["loss"])
+        assert all(
+            torch.isfinite(parameter.grad).all()
+            for parameter in model.parameters()
+            if parameter.grad is not None
+        )
+
+    @pytest.mark.parametrize(
+        "change, words",
+        [
+            ({"contextual_layer": {"input_size": 11}}, ["text_field_embedder", "10", "11"]),
+            (
+                {"contextual_layer": {"hidden_size": 7}},
+                ["contextual_layer", "attention", "14", "10"],
+            ),
+            ({"modeling_layer": {"input_size": 39}}, ["attention", "modeling_layer", "40", "39"]),
+            ({"output_layer": {"query_aware_dim": 37}}, ["end_encoder", "70", "67"]),
+            ({"modeling_layer": {"hidden_size": 6}}, ["modeling_layer", "modeled_dim", "12", "10"]),
+        ],
+    )
+    def test_sizes_that_do_not_fit_are_refused_with_names_and_numbers(
+        self, change: Dict[str, Dict[str, int]], words: list
+    ) -> None:
+        params: Dict[str, Any] = tiny_params()
+        for layer, sizes in change.items():
+            params["model"][layer].update(sizes)
+        with pytest.raises(ConfigurationError) as error:
+            build_model(params, read_tiny(params))
+        for word in words:
+            assert word in str(error.value)
+
+    def test_names_do_not_clash_with_allennlp_models(self) -> None:
+        for name in ("bidaf", "bidaf-ensemble", "dialog_qa", "transformer_qa"):
+            assert name not in Model.list_available()

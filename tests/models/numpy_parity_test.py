@@ -1,0 +1,499 @@
+"""
+The plugin's network against the equations of the paper, which `tests/numpy_bidaf.py` has in plain
+NumPy: one example at a time there, a padded batch here.
+"""
+
+import json
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Dict, List, Optional, cast
+
+import _jsonnet
+import numpy
+import pytest
+import torch
+from allennlp.common import Params
+from allennlp.data import DatasetReader, Instance, Vocabulary
+from allennlp.data.fields import ArrayField, TextField
+from allennlp.models import Model
+from numpy.typing import NDArray
+
+from bidaf_plugin.dataset_readers.squad_json import Answer
+from bidaf_plugin.dataset_readers.squad_reader import BidafSquadReader
+from bidaf_plugin.models.attention_flow import AttentionFlow
+from tests.helpers import FIXTURES, ROOT, as_tensors
+from tests.numpy_bidaf import (
+    Array,
+    Choices,
+    NumpyBidaf,
+    Text,
+    best_span,
+    concat_fusion,
+    mlp_fusion,
+    mlp_similarity,
+    no_context_to_query,
+)
+
+TOLERANCE = 1e-5
+ROUNDING = 1e-12
+MAX_WORD_LENGTH = 16  # the reader's, in characters
+WORD_DIM = 7
+ENCODING_DIM = 12  # 2d
+# No two sizes of the network are equal, derived ones included, so that mixed-up axes are noticed:
+# 3, 4, 6 (d), 7, 10, 12 (2d), 17, 24 (4d), 34, 36 (6d), 48 (8d), 60 (10d), 84 (14d).
+SIZES = {
+    "character_dim": 3,
+    "filter_width": 4,
+    "hidden_size": ENCODING_DIM // 2,
+    "word_dim": WORD_DIM,
+    "num_filters": 10,
+}
+# The spread of the parameters: the first fragment that is in the name of a parameter counts. With
+# equal ones the attention would be so flat that a missing term changes no probability by 1e-5; larger
+# ones saturate the LSTMs. See test_every_term_matters.
+SCALES = {"embedding": 0.8, "trained": 0.8, "_attention": 2.0, "_scorer": 2.0, "": 0.4}
+# Softmax does not see what is added to all of its inputs, so these change no probability.
+SHIFTS = {
+    "_attention._similarity._bias",
+    "_output_layer._start_scorer.bias",
+    "_output_layer._end_scorer.bias",
+}
+CONVOLUTION_BIAS = (
+    "_text_field_embedder.token_embedder_token_characters._encoder._module._convolution.bias"
+)
+
+
+@dataclass
+class Examples:
+    """
+    Questions with a vocabulary in which some words have a fixed vector, some a trained one, and some
+    words and characters are unknown.
+
+    short : `Instance`
+        One of `instances`, with a few words only.
+    """
+
+    vocab: Vocabulary
+    instances: List[Instance]
+    short: Instance
+    vectors_path: Path
+
+
+def make_params(vectors_path: Path, **choices: Any) -> Dict[str, Any]:
+    """The paper's experiment with `choices`, in the sizes of this test."""
+    choices = {
+        "glove": str(vectors_path),
+        "min_word_count": 3,
+        "min_character_count": 3,
+        **SIZES,
+        **choices,
+    }
+    overrides = ", ".join(f"{name}:: {json.dumps(value)}" for name, value in choices.items())
+    snippet = f"(import '{ROOT}/training_configs/bidaf_squad.jsonnet') + {{ {overrides} }}"
+    params: Dict[str, Any] = json.loads(_jsonnet.evaluate_snippet("parity", snippet))
+    return params
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Examples:
+    vectors_path = tmp_path_factory.mktemp("parity") / "vectors.txt"
+    params = make_params(vectors_path)
+    reader = DatasetReader.from_params(Params(params["validation_dataset_reader"]))
+    assert isinstance(reader, BidafSquadReader)
+    read = list(islice(reader.read(FIXTURES / "squad" / "sample_dev.json"), 40))
+    # Questions and passages of different lengths: the first question of each passage, and the
+    # extremes, words longer than the characters that are read and words of one character included.
+    first_of_passage = {
+        tuple(words_of(instance, "passage")): instance for instance in reversed(read)
+    }
+    short = reader.text_to_instance(
+        "Who is it?", "It is Q the incomprehensibilities of A.", answers=[Answer("Q", 6)]
+    )
+    one_word_passage = reader.text_to_instance(
+        "Where, if not here, can a lighthouse stand?", "Here", answers=[Answer("Here", 0)]
+    )
+    one_word_question = reader.text_to_instance(
+        "Why", "It left the harbour, for the lamp was never lit.", answers=[Answer("the lamp", 25)]
+    )
+    for instance in (short, one_word_passage, one_word_question):
+        reader.apply_token_indexers(instance)
+    instances = [one_word_passage, *list(first_of_passage.values())[-4:], short, one_word_question]
+
+    words = sorted({word.lower() for i in read + instances for word in words_of(i, "passage")})
+    generator = numpy.random.RandomState(1)
+    vectors_path.write_text(
+        "".join(
+            " ".join([word, *(f"{number:.4f}" for number in generator.normal(size=WORD_DIM))])
+            + "\n"
+            for word in words[::2]
+        ),
+        encoding="utf-8",
+    )
+    vocab = Vocabulary.from_params(Params(params["vocabulary"]), instances=read + instances)
+    return Examples(vocab, instances, short, vectors_path)
+
+
+def make_model(
+    examples: Examples, similarity: Optional[Dict[str, Any]] = None, **choices: Any
+) -> AttentionFlow:
+    """
+    A model in evaluation mode whose parameters are all large enough to show.
+
+    similarity : `Dict[str, Any]`, optional
+        An `alpha` in place of the paper's.
+    """
+    params = make_params(examples.vectors_path, **choices)["model"]
+    if similarity is not None:
+        params["attention"]["similarity"] = similarity
+    model = Model.from_params(vocab=examples.vocab, params=Params(params))
+    assert isinstance(model, AttentionFlow)
+    generator = numpy.random.RandomState(2)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            scale = next(scale for fragment, scale in SCALES.items() if fragment in name)
+            values = generator.normal(scale=scale, size=tuple(parameter.shape))
+            parameter.copy_(torch.from_numpy(values))
+    return model.eval()
+
+
+def words_of(instance: Instance, field: str) -> List[str]:
+    return [token.ensure_text() for token in cast(TextField, instance[field]).tokens]
+
+
+def to_numpy(model: AttentionFlow) -> Dict[str, NDArray]:
+    return {name: value.numpy() for name, value in model.state_dict().items()}
+
+
+def to_text(instance: Instance, field: str, vocab: Vocabulary) -> Text:
+    """The ids of the words and characters of a text, without the plugin's indexers and padding."""
+    tokens = words_of(instance, field)
+    return Text(
+        word_ids=[vocab.get_token_index(token.lower(), "tokens") for token in tokens],
+        character_ids=[
+            [
+                vocab.get_token_index(character, "token_characters")
+                for character in token[:MAX_WORD_LENGTH]
+            ]
+            for token in tokens
+        ],
+    )
+
+
+def run_numpy(network: NumpyBidaf, instance: Instance, vocab: Vocabulary) -> Dict[str, Array]:
+    return network.run(to_text(instance, "passage", vocab), to_text(instance, "question", vocab))
+
+
+def run_plugin(model: AttentionFlow, instances: List[Instance]) -> Dict[str, torch.Tensor]:
+    """The outputs for one padded batch, and what flows between the layers under the paper's names."""
+    tensors = as_tensors(instances, model.vocab)
+    del tensors["answer_spans"]
+    flow: Dict[str, torch.Tensor] = {}
+
+    def keep_attention(module: torch.nn.Module, inputs: Any, output: Any) -> None:
+        flow["H"], _, flow["U"], _ = inputs
+        flow["G"] = output.query_aware_passage
+        flow["a"] = output.passage_question_attention
+        flow["b"] = output.question_passage_attention
+
+    def keep_similarity(module: torch.nn.Module, inputs: Any, output: torch.Tensor) -> None:
+        flow["S"] = output
+
+    def keep_modeled(module: torch.nn.Module, inputs: Any, output: torch.Tensor) -> None:
+        flow["M"] = output
+
+    hooks = [
+        model._attention.register_forward_hook(keep_attention),
+        model._attention._similarity.register_forward_hook(keep_similarity),
+        model._modeling_layer.register_forward_hook(keep_modeled),
+    ]
+    with torch.no_grad():
+        outputs = model(**tensors)
+    for hook in hooks:
+        hook.remove()
+    return {**flow, **outputs}
+
+
+def assert_close(actual: torch.Tensor, expected: Any) -> None:
+    numpy.testing.assert_allclose(actual.double().numpy(), expected, rtol=0, atol=TOLERANCE)
+
+
+def assert_same_answers(
+    model: AttentionFlow,
+    network: NumpyBidaf,
+    instances: List[Instance],
+    max_length: Optional[int] = None,
+) -> None:
+    """
+    The plugin gives the same `p1`, `p2`, best span and confidence to a batch as NumPy to each of its
+    examples, and nothing to padding.
+    """
+    outputs = run_plugin(model, instances)
+    start_log_probs, end_log_probs = outputs["span_start_log_probs"], outputs["span_end_log_probs"]
+    for i, instance in enumerate(instances):
+        expected = run_numpy(network, instance, model.vocab)
+        length = len(expected["p1"])
+        for log_probs, name in ((start_log_probs[i], "p1"), (end_log_probs[i], "p2")):
+            assert_close(log_probs[:length].exp(), expected[name])
+            if next(model.parameters()).dtype == torch.float64:
+                # Here small probabilities count as much as large ones.
+                assert_close(log_probs[:length], numpy.log(expected[name]))
+            assert not log_probs[length:].exp().any()
+        first, last, confidence = best_span(expected["p1"], expected["p2"], max_length)
+        assert outputs["best_span"][i].tolist() == [first, last]
+        assert_close(outputs["confidence"][i], confidence)
+
+
+class Probe:
+    """The NumPy network on the short example, before and after a change of its parameters."""
+
+    def __init__(self, examples: Examples, end_input: str) -> None:
+        self._choices = Choices(end_input=end_input)
+        self._context = to_text(examples.short, "passage", examples.vocab)
+        self._query = to_text(examples.short, "question", examples.vocab)
+        model = make_model(examples, end_input=end_input).double()
+        self.state = to_numpy(model)
+        # Each filter finds something in one word at least: ReLU hides the others from the next layer.
+        self.state[CONVOLUTION_BIAS] = self.state[CONVOLUTION_BIAS] + 1
+        self.before = self.run(self.state)
+
+    def run(self, state: Dict[str, NDArray]) -> Dict[str, Array]:
+        return NumpyBidaf(state, self._choices).run(self._context, self._query)
+
+    def change(self, name: str, value: NDArray) -> float:
+        """By how much `p1` or `p2` changes at most if the parameter `name` is `value`."""
+        after = self.run({**self.state, name: value})
+        return max(abs(after[p] - self.before[p]).max() for p in ("p1", "p2"))
+
+
+class TestNumpyParity:
+    """The plugin equals the paper's equations to 1e-5."""
+
+    def test_examples_cover_every_kind_of_word(self, examples: Examples) -> None:
+        lengths = [
+            (len(words_of(i, "passage")), len(words_of(i, "question"))) for i in examples.instances
+        ]
+        assert len({length for length, _ in lengths}) > 3
+        assert len({length for _, length in lengths}) > 3
+        assert min(length for length, _ in lengths) == 1
+        assert min(length for _, length in lengths) == 1
+
+        rows = make_model(examples).state_dict()["_text_field_embedder.token_embedder_tokens.rows"]
+        unknown_word, unknown_character = (
+            examples.vocab.get_token_index("@@UNKNOWN@@", namespace)
+            for namespace in ("tokens", "token_characters")
+        )
+        for instances in (examples.instances, [examples.short]):
+            texts = [to_text(i, "passage", examples.vocab) for i in instances]
+            word_ids = {word_id for text in texts for word_id in text.word_ids}
+            character_rows = [row for text in texts for row in text.character_ids]
+            assert unknown_word in word_ids
+            assert {bool(rows[i] < 0) for i in word_ids - {unknown_word}} == {True, False}
+            assert {1, MAX_WORD_LENGTH} <= {len(row) for row in character_rows}
+            assert any(unknown_character in row for row in character_rows)
+
+    @pytest.mark.parametrize("end_input", ["authors_code", "paper_text"])
+    @pytest.mark.parametrize("lstm", ["unpacked_lstm", "lstm"])
+    def test_answers(self, examples: Examples, lstm: str, end_input: str) -> None:
+        model = make_model(examples, lstm=lstm, end_input=end_input)
+        network = NumpyBidaf(to_numpy(model), Choices(end_input=end_input))
+        assert_same_answers(model, network, examples.instances)
+        assert_same_answers(model.double(), network, examples.instances)
+
+    @pytest.mark.parametrize("max_answer_length", [1, 3])
+    def test_answers_of_limited_length(self, examples: Examples, max_answer_length: int) -> None:
+        model = make_model(examples, max_answer_length=max_answer_length)
+        network = NumpyBidaf(to_numpy(model))
+        assert_same_answers(model, network, examples.instances, max_answer_length)
+
+    def test_loss(self, examples: Examples) -> None:
+        model = make_model(examples)
+        network = NumpyBidaf(to_numpy(model))
+        losses = []
+        for instance in examples.instances:
+            expected = run_numpy(network, instance, model.vocab)
+            first, last = cast(ArrayField, instance["answer_spans"]).array[0]
+            losses.append(-numpy.log(expected["p1"][first]) - numpy.log(expected["p2"][last]))
+        loss = model(**as_tensors(examples.instances, model.vocab))["loss"].detach()
+        assert_close(loss, sum(losses) / len(losses))
+
+    @pytest.mark.parametrize("sign", [1, -1])
+    @pytest.mark.parametrize("lstm", ["unpacked_lstm", "lstm"])
+    def test_what_flows_between_the_layers(self, examples: Examples, lstm: str, sign: int) -> None:
+        model = make_model(examples, lstm=lstm)
+        # With one of the signs, padding is more similar to the passage than the question of one word
+        # is: it would show if padding took part in the maximum over the question.
+        with torch.no_grad():
+            model._attention._similarity.get_parameter("_weight_vector").mul_(sign)
+        network = NumpyBidaf(to_numpy(model))
+        for outputs in (
+            run_plugin(model, examples.instances),
+            run_plugin(model.double(), examples.instances),
+        ):
+            for i, instance in enumerate(examples.instances):
+                expected = run_numpy(network, instance, model.vocab)
+                passage_length, question_length = expected["S"].shape
+                for name in ("H", "b", "G", "M"):
+                    assert_close(outputs[name][i, :passage_length], expected[name])
+                assert_close(outputs["U"][i, :question_length], expected["U"])
+                for name in ("S", "a"):
+                    assert_close(
+                        outputs[name][i, :passage_length, :question_length], expected[name]
+                    )
+                # Padding gets no attention.
+                assert not outputs["a"][i, :passage_length, question_length:].any()
+                assert not outputs["b"][i, passage_length:].any()
+
+    @pytest.mark.parametrize(
+        ("name", "similarity"),
+        [
+            ("dot_product", {"type": "dot_product"}),
+            (
+                "linear",
+                {
+                    "type": "linear",
+                    "combination": "x,y",
+                    "tensor_1_dim": ENCODING_DIM,
+                    "tensor_2_dim": ENCODING_DIM,
+                },
+            ),
+            (
+                "bilinear",
+                {"type": "bilinear", "matrix_1_dim": ENCODING_DIM, "matrix_2_dim": ENCODING_DIM},
+            ),
+        ],
+    )
+    def test_similarities_of_the_appendix(
+        self, examples: Examples, name: str, similarity: Dict[str, Any]
+    ) -> None:
+        model = make_model(examples, similarity)
+        network = NumpyBidaf(to_numpy(model), Choices(similarity=name))
+        assert_same_answers(model, network, examples.instances)
+
+    @pytest.mark.parametrize("end_input", ["authors_code", "paper_text"])
+    def test_every_parameter_matters(self, examples: Examples, end_input: str) -> None:
+        """
+        No parameter is ignored on NumPy's side: each changes a probability by more than the tolerance.
+        So does, if only by more than rounding, what a layer does with each single element of its
+        input, and each single element of a bias.
+        """
+        probe = Probe(examples, end_input)
+        for name, value in probe.state.items():
+            if name.endswith(".rows"):  # not numbers but the places of the word vectors
+                continue
+            num_columns = value[0].size if value.ndim > 1 else len(value)
+            changes = []
+            for column in range(num_columns):
+                changed = value.copy()
+                changed.reshape(-1, num_columns)[:, column] += 10
+                changes.append(probe.change(name, changed))
+            if name in SHIFTS:
+                assert max(changes) < ROUNDING, name
+            else:
+                assert max(changes) > TOLERANCE, name
+                assert min(changes) > ROUNDING, (name, numpy.argmin(changes))
+
+        name = "_attention._similarity._bias"
+        shifted = probe.run({**probe.state, name: probe.state[name] + 3})
+        numpy.testing.assert_allclose(shifted["S"], probe.before["S"] + 3)
+
+    @pytest.mark.parametrize("end_input", ["authors_code", "paper_text"])
+    def test_every_term_matters(self, examples: Examples, end_input: str) -> None:
+        """
+        The comparisons above would notice if one term of `alpha`, of `beta` or of `[G; M; a; M * a]`
+        were missing from what a layer reads.
+        """
+        probe = Probe(examples, end_input)
+        num_terms_at_end = 7 if end_input == "authors_code" else 1
+        num_terms = {
+            "_attention._similarity._weight_vector": 3,
+            "_modeling_layer._forward_lstms.0.weight_ih_l0": 4,
+            "_modeling_layer._backward_lstms.0.weight_ih_l0": 4,
+            "_output_layer._start_scorer.weight": 5,
+            "_output_layer._end_encoder._forward_lstms.0.weight_ih_l0": num_terms_at_end,
+            "_output_layer._end_encoder._backward_lstms.0.weight_ih_l0": num_terms_at_end,
+            "_output_layer._end_scorer.weight": 5,
+        }
+        for name, number in num_terms.items():
+            assert probe.state[name].shape[-1] == number * ENCODING_DIM
+            for term in range(number):
+                changed = probe.state[name].copy()
+                changed[..., term * ENCODING_DIM : (term + 1) * ENCODING_DIM] = 0
+                assert probe.change(name, changed) > 10 * TOLERANCE, (name, term)
+
+
+class TestNumpyVariants:
+    """The variants of the paper whose equations are still without a counterpart in the plugin."""
+
+    def test_functions(self) -> None:
+        h, u, attended_context = numpy.array([1.0]), numpy.array([2.0]), numpy.array([-3.0])
+        assert concat_fusion(h, u, attended_context).tolist() == [1, 2, 2, -3]
+        assert concat_fusion(h, u, None).tolist() == [1, 2, 2]
+        weight = numpy.array([[1.0, 10.0, 100.0, 1000.0], [1.0, 1.0, 1.0, -1.0]])
+        bias = numpy.array([5.0, 0.5])
+        assert mlp_fusion(h, u, attended_context, weight, bias).tolist() == [0, 8.5]
+        similarity = mlp_similarity(
+            h, u, numpy.array([[1.0, -1.0], [0.0, 2.0]]), numpy.array([0.5, 1.0]), weight[0, :2]
+        )
+        assert similarity == pytest.approx(numpy.tanh(-0.5) + 10 * numpy.tanh(5))
+        weights, attended_query = no_context_to_query(2, numpy.array([[1.0, 2.0], [4.0, 8.0]]))
+        assert weights.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+        assert attended_query.tolist() == [[2.5, 5], [2.5, 5]]
+
+    @pytest.mark.parametrize("fusion", ["concat", "mlp"])
+    @pytest.mark.parametrize("use_query_to_context", [True, False])
+    @pytest.mark.parametrize("use_context_to_query", [True, False])
+    def test_query_aware_context(
+        self,
+        examples: Examples,
+        use_context_to_query: bool,
+        use_query_to_context: bool,
+        fusion: str,
+    ) -> None:
+        model = make_model(examples, end_input="paper_text")
+        state = to_numpy(model)
+        generator = numpy.random.RandomState(3)
+        concatenated_dim = (4 if use_query_to_context else 3) * ENCODING_DIM
+        query_aware_dim = ENCODING_DIM if fusion == "mlp" else concatenated_dim
+        resized = {
+            "_attention._similarity._hidden.weight": (5, 2 * ENCODING_DIM),
+            "_attention._similarity._hidden.bias": (5,),
+            "_attention._similarity._weight_vector": (5,),
+            "_attention._fusion._linear.weight": (ENCODING_DIM, concatenated_dim),
+            "_attention._fusion._linear.bias": (ENCODING_DIM,),
+            "_modeling_layer._forward_lstms.0.weight_ih_l0": (2 * ENCODING_DIM, query_aware_dim),
+            "_modeling_layer._backward_lstms.0.weight_ih_l0": (2 * ENCODING_DIM, query_aware_dim),
+            "_output_layer._start_scorer.weight": (1, query_aware_dim + ENCODING_DIM),
+            "_output_layer._end_scorer.weight": (1, query_aware_dim + ENCODING_DIM),
+        }
+        for name, shape in resized.items():
+            state[name] = generator.normal(scale=0.3, size=shape)
+        network = NumpyBidaf(
+            state,
+            Choices(
+                similarity="mlp",
+                fusion=fusion,
+                use_context_to_query=use_context_to_query,
+                use_query_to_context=use_query_to_context,
+                end_input="paper_text",
+            ),
+        )
+        flow = run_numpy(network, examples.short, model.vocab)
+
+        context, query = flow["H"], flow["U"]
+        attended_query = flow["a"] @ query
+        if not use_context_to_query:
+            numpy.testing.assert_allclose(attended_query, query.mean(axis=0) + 0 * attended_query)
+        parts = [context, attended_query, context * attended_query]
+        if use_query_to_context:
+            parts.append(context * (flow["b"] @ context))
+        expected = numpy.concatenate(parts, axis=1)
+        if fusion == "mlp":
+            expected = numpy.maximum(
+                0,
+                expected @ state["_attention._fusion._linear.weight"].T
+                + state["_attention._fusion._linear.bias"],
+            )
+        numpy.testing.assert_allclose(flow["G"], expected)
+        for name in ("p1", "p2"):
+            assert flow[name].sum() == pytest.approx(1)

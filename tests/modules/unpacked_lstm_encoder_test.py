@@ -1,0 +1,65 @@
+from typing import Tuple
+
+import torch
+from allennlp.modules.seq2seq_encoders import LstmSeq2SeqEncoder
+
+from bidaf_plugin.modules import UnpackedLstmEncoder
+from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import reverse_within_lengths
+
+
+def twins(num_layers: int) -> Tuple[UnpackedLstmEncoder, LstmSeq2SeqEncoder]:
+    """Ours and AllenNLP's packed encoder with the same weights."""
+    torch.manual_seed(0)
+    packed = LstmSeq2SeqEncoder(6, 4, num_layers, bidirectional=True)
+    unpacked = UnpackedLstmEncoder(6, 4, num_layers)
+    weights = packed._module.state_dict()
+    for lstms, suffix in ((unpacked._forward_lstms, ""), (unpacked._backward_lstms, "_reverse")):
+        for layer, lstm in enumerate(lstms):
+            for name, parameter in lstm.named_parameters():
+                parameter.data.copy_(weights[f"{name[:-1]}{layer}{suffix}"])
+    return unpacked, packed
+
+
+class TestUnpackedLstmEncoder:
+    def setup_method(self) -> None:
+        lengths = torch.tensor([9, 3, 1, 7])
+        # Shape: (4, 9)
+        self.mask = torch.arange(9).unsqueeze(0) < lengths.unsqueeze(1)
+
+    def test_values_and_gradients_equal_the_packed_lstm(self) -> None:
+        for num_layers in (1, 2):
+            unpacked, packed = twins(num_layers)
+            inputs = torch.randn(4, 9, 6)
+            outputs, gradients = [], []
+            for encoder in (unpacked, packed):
+                own_inputs = inputs.clone().requires_grad_()
+                output = encoder(own_inputs, self.mask)
+                (output * torch.arange(8)).sum().backward()
+                outputs.append(output)
+                gradient = own_inputs.grad
+                assert gradient is not None
+                gradients.append(gradient * self.mask.unsqueeze(-1))
+            torch.testing.assert_close(outputs[0], outputs[1])
+            torch.testing.assert_close(gradients[0], gradients[1])
+            for ours, theirs in (
+                (unpacked._forward_lstms[0], "weight_ih_l0"),
+                (unpacked._backward_lstms[0], "weight_ih_l0_reverse"),
+            ):
+                torch.testing.assert_close(
+                    ours.weight_ih_l0.grad, getattr(packed._module, theirs).grad
+                )
+
+    def test_padding_is_zero_and_its_content_does_not_matter(self) -> None:
+        encoder = UnpackedLstmEncoder(6, 4, 2)
+        inputs = torch.randn(4, 9, 6)
+        outputs = encoder(inputs, self.mask)
+        noisy = torch.where(self.mask.unsqueeze(-1), inputs, torch.full_like(inputs, 50.0))
+        torch.testing.assert_close(encoder(noisy, self.mask), outputs)
+        assert not outputs[~self.mask].any()
+
+    def test_reversal_keeps_padding_at_the_end(self) -> None:
+        sequences = torch.tensor([[[1.0], [2.0], [0.0]], [[3.0], [4.0], [5.0]]])
+        mask = torch.tensor([[True, True, False], [True, True, True]])
+        reversed_sequences = reverse_within_lengths(sequences, mask)
+        assert reversed_sequences.squeeze(-1).tolist() == [[2, 1, 0], [5, 4, 3]]
+        assert torch.equal(reverse_within_lengths(reversed_sequences, mask), sequences)

@@ -1,0 +1,45 @@
+from collections import defaultdict
+from typing import Dict
+
+from allennlp.data import Token, Vocabulary
+
+from bidaf_plugin.token_indexers import WordCharactersIndexer
+
+
+class TestWordCharactersIndexer:
+    def setup_method(self) -> None:
+        self.vocab = Vocabulary(counter={"token_characters": {"a": 3, "b": 2, "c": 1}})
+        self.indexer = WordCharactersIndexer(max_word_length=4)
+
+    def test_counts_the_characters_that_are_read(self) -> None:
+        counter: Dict[str, Dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self.indexer.count_vocab_items(Token("aabbcc"), counter)
+        assert dict(counter["token_characters"]) == {"a": 2, "b": 2}
+
+    def test_words_are_cut_and_padded_to_the_fixed_width(self) -> None:
+        indices = {c: self.vocab.get_token_index(c, "token_characters") for c in "abcx"}
+        indexed = self.indexer.tokens_to_indices([Token("ab"), Token("caabx")], self.vocab)
+        tensors = self.indexer.as_padded_tensor_dict(indexed, {"token_characters": 3})
+        assert tensors["token_characters"].tolist() == [
+            [indices["a"], indices["b"], 0, 0],
+            [indices["c"], indices["a"], indices["a"], indices["b"]],
+            [0, 0, 0, 0],
+        ]
+        assert indices["x"] == self.vocab.get_token_index("@@UNKNOWN@@", "token_characters")
+
+    def test_rows_are_shared_between_occurrences_and_renewed_when_the_vocabulary_grows(
+        self,
+    ) -> None:
+        first, second = self.indexer.tokens_to_indices([Token("ax"), Token("ax")], self.vocab)[
+            "token_characters"
+        ]
+        assert first is second
+        new_index = self.vocab.add_token_to_namespace("x", "token_characters")
+        (renewed,) = self.indexer.tokens_to_indices([Token("ax")], self.vocab)["token_characters"]
+        assert renewed[1] == new_index != first[1]
+
+    def test_an_empty_text_is_padding(self) -> None:
+        tensors = self.indexer.as_padded_tensor_dict(
+            self.indexer.get_empty_token_list(), {"token_characters": 2}
+        )
+        assert tensors["token_characters"].tolist() == [[0] * 4, [0] * 4]

@@ -1,0 +1,60 @@
+from typing import List
+
+import pytest
+
+from bidaf_plugin.tokenizers import PtbTokenizer
+
+
+def words(text: str, split_compounds: bool = True) -> List[str]:
+    return [str(token) for token in PtbTokenizer(split_compounds).tokenize(text)]
+
+
+class TestPtbTokenizer:
+    @pytest.mark.parametrize(
+        "text, expected",
+        [
+            ("It didn't rain.", ["It", "did", "n't", "rain", "."]),
+            (
+                "John Mayow (1641-1679) refined",
+                ["John", "Mayow", "(", "1641", "-", "1679", ")", "refined"],
+            ),
+            ("1854–1855", ["1854", "–", "1855"]),
+            ("and/or ~50 60°N", ["and", "/", "or", "~", "50", "60", "°", "N"]),
+            ('the "North" Slope’s', ["the", '"', "North", '"', "Slope", "’s"]),
+            ("O'Brien's cats'", ["O", "'", "Brien", "'s", "cats", "'"]),
+            ("US$5.2 billion", ["US", "$", "5.2", "billion"]),
+            ("Paris.[1] in 1873.:33", ["Paris", ".", "[", "1", "]", "in", "1873", ".:", "33"]),
+            ("a\n\n b\t", ["a", "b"]),
+            ("  \n", []),
+        ],
+    )
+    def test_splits_like_the_treebank_and_the_authors(self, text: str, expected: List[str]) -> None:
+        assert words(text) == expected
+
+    def test_compounds_stay_whole_in_questions(self) -> None:
+        assert words("the well-known O'Brien", split_compounds=False) == [
+            "the",
+            "well",
+            "-",
+            "known",
+            "O'Brien",
+        ]
+        assert words("in 1854-1855", split_compounds=False) == ["in", "1854", "-", "1855"]
+
+    @pytest.mark.parametrize(
+        "text",
+        ['  Its rival, the "North"\n slope isn\'t', "日本語 – naïve 😀text 1.5°C", "a" * 5000],
+    )
+    def test_offsets_cut_out_the_tokens(self, text: str) -> None:
+        tokens = PtbTokenizer().tokenize(text)
+        assert tokens
+        for token in tokens:
+            assert text[token.idx : token.idx_end] == token.text
+        # Nothing is lost but blanks.
+        assert "".join(token.text for token in tokens) == "".join(text.split())
+
+    def test_the_memory_of_chunks_is_bounded_and_changes_nothing(self) -> None:
+        small = PtbTokenizer(max_cached_chunks=2)
+        text = "one two-three four. one two-three five"
+        assert [t.text for t in small.tokenize(text)] == words(text)
+        assert len(small._pieces_of_chunk) <= 2

@@ -1,0 +1,46 @@
+import json
+from pathlib import Path
+from typing import Any, Dict
+
+import pytest
+from allennlp.common import Params
+
+from tests.helpers import ROOT, build_model, read_tiny, tiny_params
+
+CONFIGS = sorted((ROOT / "training_configs").glob("**/*.jsonnet"))
+
+
+def load(name: str) -> Dict[str, Any]:
+    return Params.from_file(ROOT / "training_configs" / name).as_dict(quiet=True)
+
+
+class TestTrainingConfigs:
+    def test_the_paper_s_recipe(self) -> None:
+        params = load("bidaf_squad.jsonnet")
+        assert params["trainer"]["optimizer"] == {
+            "type": "adadelta",
+            "lr": 0.5,
+            "rho": 0.95,
+            "eps": 1e-8,
+        }
+        assert params["trainer"]["num_epochs"] == 12
+        assert params["trainer"]["moving_average"] == {"type": "exponential", "decay": 0.999}
+        assert params["data_loader"]["batch_sampler"]["batch_size"] == 60
+        assert params["model"]["dropout"] == 0.2
+        assert params["dataset_reader"]["max_passage_length"] == 400
+        for limit in ("max_passage_length", "max_question_length"):
+            assert limit not in params["validation_dataset_reader"]
+
+    def test_one_edit_changes_all_sizes(self) -> None:
+        params = tiny_params("hidden_size:: 7, num_filters:: 9, end_input:: 'paper_text'")
+        build_model(params, read_tiny(params))
+        assert params["model"]["modeling_layer"]["input_size"] == 8 * 7
+
+    def test_allennlp_s_lstm_can_be_chosen(self) -> None:
+        params = tiny_params("lstm:: 'lstm'")
+        build_model(params, read_tiny(params))
+
+    @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+    def test_every_config_is_well_formed(self, path: Path) -> None:
+        params = json.loads(json.dumps(Params.from_file(path).as_dict(quiet=True)))
+        assert {"dataset_reader", "train_data_path", "model", "trainer"} <= set(params)
