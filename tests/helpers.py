@@ -4,8 +4,10 @@ What several tests share: the paths of the fixtures, a tiny experiment, and the 
 
 import json
 import os
+import warnings
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List
 
 import _jsonnet
 import pytest
@@ -28,6 +30,18 @@ needs_real_data = pytest.mark.skipif(
 )
 
 
+@contextmanager
+def without_onednn() -> Iterator[None]:
+    """
+    For half precision on the CPU: oneDNN uses instructions for it that virtual machines may announce
+    and not have.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.backends.mkldnn.flags(enabled=False):
+            yield
+
+
 def tiny_params(choices: str = "") -> Dict[str, Any]:
     """
     The paper's experiment in tiny, on the tiny fixture. `choices` is jsonnet that overrides choices
@@ -46,8 +60,7 @@ def tiny_params(choices: str = "") -> Dict[str, Any]:
           hidden_size:: 5,
           batch_size:: 2,
           num_epochs:: 1,
-          {choices}
-        }}"""
+        }} + {{ {choices} }}"""
     return json.loads(_jsonnet.evaluate_snippet("tiny", snippet))
 
 

@@ -20,7 +20,7 @@ class DataError(ConfigurationError):
 def _one_sentence(error: BaseException) -> Optional[str]:
     """What to tell the user about `error`, or None where the fault may be ours."""
     if isinstance(error, ConfigurationError):
-        return str(error.args[0] if error.args else error).strip()
+        return str(error).strip()
     if isinstance(error, FileNotFoundError):
         return f"file not found: {error.filename or error}"
     if isinstance(error, (IsADirectoryError, PermissionError)):

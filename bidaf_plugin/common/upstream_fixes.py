@@ -34,7 +34,7 @@ def allow_numpy_numbers() -> None:
     `cosine` scheduler and metrics of other models put numpy numbers into the training state. Numbers
     are harmless, so they are allowed; nothing else is.
     """
-    scalar = numpy.float64(0.0).__reduce__()[0]
+    scalar: Any = numpy.float64(0.0).__reduce__()[0]
     number_types = [numpy.dtypes.Float64DType, numpy.dtypes.Float32DType, numpy.dtypes.Int64DType]
     torch.serialization.add_safe_globals([scalar, numpy.dtype, *number_types])
 

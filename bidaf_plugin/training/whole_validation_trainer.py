@@ -21,6 +21,8 @@ class WholeValidationTrainer(GradientDescentTrainer):
     Registered as a `Trainer` with name "gradient_descent", in place of AllenNLP's.
     """
 
+    _distributed: bool
+
     @overrides
     def batch_outputs(self, batch: TensorDict, for_training: bool) -> Dict[str, torch.Tensor]:
         if not for_training and isinstance(self.model, AttentionFlow):
@@ -33,8 +35,7 @@ class WholeValidationTrainer(GradientDescentTrainer):
         if not isinstance(self.model, AttentionFlow):
             return super()._validation_loss(epoch)
         # AllenNLP asks this flag, inside the loop only, whether to stop with the first worker.
-        distributed: bool = self._distributed
-        self._distributed = False
+        distributed, self._distributed = self._distributed, False
         try:
             return super()._validation_loss(epoch)
         finally:

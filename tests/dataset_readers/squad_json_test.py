@@ -94,7 +94,7 @@ class TestReadSquadJson:
         with pytest.raises(DataError) as error:
             list(read_squad_json(path))
         for word in [str(path), *words]:
-            assert word in str(error.value.args[0])
+            assert word in str(error.value)
 
     def test_damaged_files_are_told_apart(self, tmp_path: Path) -> None:
         content = TINY_SQUAD.read_bytes()

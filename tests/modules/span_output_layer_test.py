@@ -6,6 +6,7 @@ from allennlp.common.checks import ConfigurationError
 
 from bidaf_plugin.modules import UnpackedLstmEncoder
 from bidaf_plugin.modules.output_layers import SpanOutputLayer
+from tests.helpers import without_onednn
 
 
 def make_layer(**choices: Any) -> SpanOutputLayer:
@@ -60,14 +61,16 @@ class TestSpanOutputLayer:
             expected.add(round(loss, 5))
         assert losses == expected and len(losses) == 2
 
-    def test_half_precision_gives_finite_numbers(self) -> None:
-        layer = make_layer().eval().to(torch.bfloat16)
-        output = layer(
-            100 * self.query_aware.bfloat16(),
-            100 * self.modeled.bfloat16(),
-            self.mask,
-            torch.tensor([[[1, 2]], [[0, 3]]]),
-        )
+    @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+    def test_half_precision_gives_finite_numbers(self, dtype: torch.dtype) -> None:
+        layer = make_layer().eval().to(dtype)
+        with without_onednn():
+            output = layer(
+                100 * self.query_aware.to(dtype),
+                100 * self.modeled.to(dtype),
+                self.mask,
+                torch.tensor([[[1, 2]], [[0, 3]]]),
+            )
         assert torch.isfinite(output["loss"])
         assert torch.isfinite(output["confidence"]).all()
 
