@@ -7,7 +7,7 @@ import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
-from allennlp.models import Model, load_archive
+from allennlp.models import load_archive
 
 from tests.helpers import as_tensors, build_model, read_tiny, tiny_params, without_onednn
 
@@ -117,7 +117,3 @@ class TestAttentionFlow:
             build_model(params, read_tiny(params))
         for word in words:
             assert word in str(error.value)
-
-    def test_names_do_not_clash_with_allennlp_models(self) -> None:
-        for name in ("bidaf", "bidaf-ensemble", "dialog_qa", "transformer_qa"):
-            assert name not in Model.list_available()

@@ -26,6 +26,7 @@
   end_input:: 'authors_code',  // or 'paper_text'
   max_answer_length:: null,
   dropout:: 0.2,
+  open_forget_gates:: true,  // start with forget biases of 1, as the authors' LSTM does
   lstm:: 'unpacked_lstm',  // or AllenNLP's 'lstm': the same values, about half as fast
 
   // Training.
@@ -33,6 +34,7 @@
   num_epochs:: 12,
   patience:: $.num_epochs,  // epochs without a better F1 after which training stops
   optimizer:: error 'choose an optimizer',
+  grad_norm:: null,  // gradients are rescaled to at most this norm
   moving_average_decay:: 0.999,
   seed:: 13370,
 
@@ -130,11 +132,10 @@
       dropout: $.dropout,
     },
     dropout: $.dropout,
-    initializer: {
+    [if $.open_forget_gates then 'initializer']: {
       regexes: [
-        // The forget gates start open, as in the authors' LSTM.
-        ['.*lstm.*bias_hh.*', { type: 'lstm_hidden_bias' }],
-        ['.*lstm.*bias_ih.*', { type: 'zero' }],
+        ['.*bias_hh_l.*', { type: 'lstm_hidden_bias' }],
+        ['.*bias_ih_l.*', { type: 'zero' }],
       ],
     },
   },
@@ -147,6 +148,7 @@
     patience: $.patience,
     validation_metric: '+f1',
     optimizer: $.optimizer,
+    [if $.grad_norm != null then 'grad_norm']: $.grad_norm,
     moving_average: { type: 'exponential', decay: $.moving_average_decay },
   },
 }

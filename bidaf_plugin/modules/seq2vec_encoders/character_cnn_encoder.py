@@ -15,8 +15,8 @@ class CharacterCnnEncoder(Seq2VecEncoder):
 
     A window starts at each character of the word, and what it sees beyond the last one is zero. So a
     word shorter than the filters has features too (AllenNLP's `cnn` gives it zeros), and its vector
-    does not depend on how far the batch pads it. These are the windows of the authors' code, which
-    convolves over padding, less those that hold nothing but padding.
+    does not depend on how far the batch pads it. (The authors convolve over 16 characters, of which
+    the padding has a trained vector, so that short words have features there too.)
 
     Registered as a `Seq2VecEncoder` with name "character_cnn".
 
