@@ -1,4 +1,7 @@
+import gzip
 import os
+import sys
+import zlib
 from typing import Iterator, Optional
 
 from allennlp.commands import predict
@@ -52,12 +55,13 @@ class PredictManager(predict._PredictManager):
 
     def _read_lines(self) -> Iterator[bytes]:
         if self._input_file == "-":
-            import sys
-
             yield from sys.stdin.buffer
         else:
-            with open_compressed(cached_path(self._input_file), "rb", encoding=None) as file:
-                yield from file
+            try:
+                with open_compressed(cached_path(self._input_file), "rb", encoding=None) as file:
+                    yield from file
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                raise DataError(f"{self._input_file}: truncated or damaged ({error})") from error
 
 
 def install_predict_manager() -> None:

@@ -2,12 +2,19 @@
 What people see when their input is at fault: one sentence and exit code 1, without a traceback.
 """
 
+import gzip
 import os
+import re
 import sys
+import tarfile
+import zlib
+from traceback import walk_tb
 from types import TracebackType
-from typing import Optional, Type
+from typing import Any, Optional, Type
 
 from allennlp.common.checks import ConfigurationError
+
+_JSONNET_ERROR = re.compile(r"(STATIC|RUNTIME) ERROR")
 
 
 class DataError(ConfigurationError):
@@ -21,16 +28,28 @@ def _one_sentence(error: BaseException) -> Optional[str]:
     """What to tell the user about `error`, or None where the fault may be ours."""
     if isinstance(error, ConfigurationError):
         return str(error).strip()
-    if isinstance(error, FileNotFoundError):
-        return f"file not found: {error.filename or error}"
-    if isinstance(error, (IsADirectoryError, PermissionError)):
-        return f"cannot read {error.filename}: {error.strerror}"
+    if isinstance(error, (FileNotFoundError, IsADirectoryError, PermissionError)):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    if isinstance(error, (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)):
+        archive = _find_local(error, "load_archive", "archive_file")
+        return archive and f"{archive}: the archive is truncated or damaged ({error})"
+    # Errors in jsonnet, which name the file and the line themselves.
+    if isinstance(error, RuntimeError) and _JSONNET_ERROR.match(str(error)):
+        return "in the config: " + " ".join(str(error).split())
     # torch wraps what a worker of a distributed run raises into the text of another exception.
     if type(error).__name__ == "ProcessRaisedException":
         last_line = str(error).strip().splitlines()[-1]
         name, _, message = last_line.partition(": ")
         if name in (_full_name(DataError), _full_name(ConfigurationError)):
             return message
+    return None
+
+
+def _find_local(error: BaseException, function: str, name: str) -> Optional[Any]:
+    """The value of a local variable of a function that the error came through, if it did."""
+    for frame, _ in walk_tb(error.__traceback__):
+        if frame.f_code.co_name == function:
+            return frame.f_locals.get(name)
     return None
 
 

@@ -1,7 +1,12 @@
+import gzip
 import sys
+import tarfile
+from pathlib import Path
 
 import pytest
+from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
+from allennlp.models import load_archive
 
 from bidaf_plugin.common.errors import DataError, install_error_messages
 
@@ -26,7 +31,24 @@ class TestErrorMessages:
         assert self.show(DataError("x.json: not JSON"), capsys) == "Error: x.json: not JSON\n"
         assert self.show(ConfigurationError("no such name"), capsys) == "Error: no such name\n"
         missing = FileNotFoundError(2, "No such file", "a.json")
-        assert self.show(missing, capsys) == "Error: file not found: a.json\n"
+        assert self.show(missing, capsys) == "Error: a.json: No such file\n"
+
+    def test_a_damaged_archive_and_broken_jsonnet_are_named(
+        self, capsys: pytest.CaptureFixture, tmp_path: Path
+    ) -> None:
+        archive = tmp_path / "model.tar.gz"
+        archive.write_bytes(gzip.compress(b"not a tar file"))
+        with pytest.raises(tarfile.ReadError) as damaged:
+            load_archive(archive)
+        assert f"Error: {archive}: the archive is truncated" in self.show(damaged.value, capsys)
+
+        config = tmp_path / "broken.jsonnet"
+        config.write_text("{\n  model: ,\n}")
+        with pytest.raises(RuntimeError) as broken:
+            Params.from_file(config)
+        shown = self.show(broken.value, capsys)
+        assert shown.startswith("Error: in the config: STATIC ERROR") and f"{config}:2" in shown
+        assert len(shown.splitlines()) == 1
 
     def test_what_we_must_mend_keeps_its_traceback(self, capsys: pytest.CaptureFixture) -> None:
         assert "Traceback" in self.show(ValueError("a bug"), capsys)
