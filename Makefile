@@ -25,7 +25,7 @@ $(INSTALLED):
 
 .PHONY: train
 train: install  ## Train on the embedded sample, answer some questions (a few minutes)
-	@$(BIN)/allennlp bidaf quickstart runs/quickstart
+	@ALLENNLP_LOG_LEVEL=WARNING $(BIN)/allennlp bidaf quickstart runs/quickstart
 
 .PHONY: lint
 lint: install  ## Check style and types

@@ -33,9 +33,9 @@ def _one_sentence(error: BaseException) -> Optional[str]:
     if isinstance(error, (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)):
         archive = _find_local(error, "load_archive", "archive_file")
         return archive and f"{archive}: the archive is truncated or damaged ({error})"
-    # Errors in jsonnet, which name the file and the line themselves.
+    # Errors in jsonnet: the first line has the message, what follows is jsonnet's own traceback.
     if isinstance(error, RuntimeError) and _JSONNET_ERROR.match(str(error)):
-        return "in the config: " + " ".join(str(error).split())
+        return "in the config: " + str(error).splitlines()[0].partition("ERROR: ")[2]
     # torch wraps what a worker of a distributed run raises into the text of another exception.
     if type(error).__name__ == "ProcessRaisedException":
         last_line = str(error).strip().splitlines()[-1]

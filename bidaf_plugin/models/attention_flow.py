@@ -1,7 +1,7 @@
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
-from allennlp.common.checks import check_dimensions_match
+from allennlp.common.checks import ConfigurationError, check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import Highway, Seq2SeqEncoder, TextFieldEmbedder
@@ -11,6 +11,7 @@ from overrides import overrides
 from bidaf_plugin.modules.bi_attention import BiAttention
 from bidaf_plugin.modules.fast_dropout import FastDropout
 from bidaf_plugin.modules.output_layers import OutputLayer
+from bidaf_plugin.modules.seq2seq_encoders import QuestionAwareEncoder
 
 
 @Model.register("attention_flow")
@@ -35,9 +36,11 @@ class AttentionFlow(Model):
         Shared by question and passage.
     contextual_layer : `Seq2SeqEncoder`
         Shared by question and passage.
-    attention : `BiAttention`
     modeling_layer : `Seq2SeqEncoder`
+        One that looks at the question itself (`dynamic_attention`) takes the place of `attention`.
     output_layer : `OutputLayer`
+    attention : `BiAttention`, optional (default = `None`)
+        Without it `G` is `H`: for a modelling layer that looks at the question itself.
     num_highway_layers : `int`, optional (default = `2`)
         0 for no highway network.
     dropout : `float`, optional (default = `0.2`)
@@ -53,9 +56,9 @@ class AttentionFlow(Model):
         vocab: Vocabulary,
         text_field_embedder: TextFieldEmbedder,
         contextual_layer: Seq2SeqEncoder,
-        attention: BiAttention,
         modeling_layer: Seq2SeqEncoder,
         output_layer: OutputLayer,
+        attention: Optional[BiAttention] = None,
         num_highway_layers: int = 2,
         dropout: float = 0.2,
         initializer: InitializerApplicator = InitializerApplicator(),  # noqa: B008
@@ -74,41 +77,32 @@ class AttentionFlow(Model):
 
     def _check_dimensions(self) -> None:
         # The sizes of the layers must fit each other, which is easily missed in a config file.
-        for producer, produced, consumer, consumed in [
-            (
-                "text_field_embedder",
-                self._text_field_embedder.get_output_dim(),
-                "contextual_layer",
-                self._contextual_layer.get_input_dim(),
-            ),
-            (
-                "contextual_layer",
-                self._contextual_layer.get_output_dim(),
-                "attention",
-                self._attention.get_input_dim(),
-            ),
-            (
-                "attention",
-                self._attention.get_output_dim(),
-                "modeling_layer",
-                self._modeling_layer.get_input_dim(),
-            ),
-            (
-                "attention",
-                self._attention.get_output_dim(),
-                "output_layer (query_aware_dim)",
-                self._output_layer.get_query_aware_dim(),
-            ),
-            (
-                "modeling_layer",
-                self._modeling_layer.get_output_dim(),
-                "output_layer (modeled_dim)",
-                self._output_layer.get_modeled_dim(),
-            ),
-        ]:
-            check_dimensions_match(
-                produced, consumed, f"output of {producer}", f"input of {consumer}"
+        embedding_dim = self._text_field_embedder.get_output_dim()
+        encoding_dim = self._contextual_layer.get_output_dim()
+        _check("text_field_embedder", embedding_dim, "contextual_layer", self._contextual_layer)
+        if isinstance(self._modeling_layer, QuestionAwareEncoder) == (self._attention is not None):
+            raise ConfigurationError(
+                "the question must be read exactly once: give the model either an attention layer, or a "
+                "modeling_layer that looks at the question itself (dynamic_attention)"
             )
+        if self._attention is None:
+            source, query_aware_dim = "contextual_layer", encoding_dim
+        else:
+            _check("contextual_layer", encoding_dim, "attention", self._attention)
+            source, query_aware_dim = "attention", self._attention.get_output_dim()
+        _check(source, query_aware_dim, "modeling_layer", self._modeling_layer)
+        check_dimensions_match(
+            query_aware_dim,
+            self._output_layer.get_query_aware_dim(),
+            f"output of {source}",
+            "query_aware_dim of output_layer",
+        )
+        check_dimensions_match(
+            self._modeling_layer.get_output_dim(),
+            self._output_layer.get_modeled_dim(),
+            "output of modeling_layer",
+            "modeled_dim of output_layer",
+        )
 
     def forward(  # type: ignore[override]
         self,
@@ -138,12 +132,9 @@ class AttentionFlow(Model):
         encoded_question = self._encode(question, question_mask)
         # Shape: (batch_size, passage_length, encoding_dim)
         encoded_passage = self._encode(passage, passage_mask)
-        # Shape: (batch_size, passage_length, query_aware_dim)
-        query_aware_passage = self._attention(
+        query_aware_passage, modeled_passage = self._attend_and_model(
             encoded_passage, passage_mask, encoded_question, question_mask
-        ).query_aware_passage
-        # Shape: (batch_size, passage_length, modeled_dim)
-        modeled_passage = self._modeling_layer(self._dropout(query_aware_passage), passage_mask)
+        )
         output_dict = self._output_layer(
             query_aware_passage, modeled_passage, passage_mask, **targets
         )
@@ -159,6 +150,29 @@ class AttentionFlow(Model):
         # Shape: (batch_size, num_tokens, encoding_dim)
         return self._contextual_layer(self._dropout(embedded), mask)
 
+    def _attend_and_model(
+        self,
+        encoded_passage: torch.Tensor,
+        passage_mask: torch.BoolTensor,
+        encoded_question: torch.Tensor,
+        question_mask: torch.BoolTensor,
+    ) -> Tuple[torch.Tensor, torch.Tensor]:
+        """The fourth and the fifth layer."""
+        if self._attention is None:
+            # The modelling layer has its own dropout on what it makes of passage and question.
+            # Shape: (batch_size, passage_length, modeled_dim)
+            modeled_passage = self._modeling_layer(
+                encoded_passage, passage_mask, encoded_question, question_mask
+            )
+            return encoded_passage, modeled_passage
+        # Shape: (batch_size, passage_length, query_aware_dim)
+        query_aware_passage = self._attention(
+            encoded_passage, passage_mask, encoded_question, question_mask
+        ).query_aware_passage
+        # Shape: (batch_size, passage_length, modeled_dim)
+        modeled_passage = self._modeling_layer(self._dropout(query_aware_passage), passage_mask)
+        return query_aware_passage, modeled_passage
+
     @overrides
     def get_metrics(self, reset: bool = False) -> Dict[str, float]:
         return self._output_layer.get_metrics(reset)
@@ -171,3 +185,9 @@ class AttentionFlow(Model):
         if "loss" in output_dict:
             readable["loss"] = output_dict["loss"]
         return readable
+
+
+def _check(producer: str, produced_dim: int, consumer: str, layer: Any) -> None:
+    check_dimensions_match(
+        produced_dim, layer.get_input_dim(), f"output of {producer}", f"input of {consumer}"
+    )

@@ -1,7 +1,8 @@
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import torch
 from allennlp.common import FromParams
+from allennlp.common.checks import ConfigurationError
 from allennlp.modules.matrix_attention import MatrixAttention
 from allennlp.nn import util
 
@@ -17,12 +18,12 @@ class AttentionFlowOutput(NamedTuple):
         attends to each query word. Each row sums to 1.
     question_passage_attention : `torch.Tensor`
         `b`, shape `(batch_size, passage_length)`: the context words that matter to the query. Sums
-        to 1.
+        to 1. None without query-to-context attention.
     """
 
     query_aware_passage: torch.Tensor
     passage_question_attention: torch.Tensor
-    question_passage_attention: torch.Tensor
+    question_passage_attention: Optional[torch.Tensor]
 
 
 class BiAttention(torch.nn.Module, FromParams):
@@ -44,13 +45,36 @@ class BiAttention(torch.nn.Module, FromParams):
         `alpha`. The paper's choice `w^T [h; u; h * u]` is AllenNLP's `linear` with the combination
         `"x,y,x*y"`.
     fusion : `Fusion`
-        `beta`.
+        `beta`. The ablation "No Q2C attention" is a fusion with `query_to_context` false.
+    context_to_query : `bool`, optional (default = `True`)
+        False is the ablation "No C2Q attention": `u~` is the mean of the query's vectors.
+    num_hops : `int`, optional (default = `1`)
+        How often the passage attends. Before each hop after the first it has taken in what it saw:
+        `h_t + tanh(W_k g_t + b_k)`. (The paper's future work: "multiple hops of the attention layer".)
     """
 
-    def __init__(self, similarity: MatrixAttention, fusion: Fusion) -> None:
+    def __init__(
+        self,
+        similarity: MatrixAttention,
+        fusion: Fusion,
+        context_to_query: bool = True,
+        num_hops: int = 1,
+    ) -> None:
         super().__init__()
+        if not context_to_query and not fusion.uses_attended_passage():
+            raise ConfigurationError(
+                "attention without context_to_query and without query_to_context attends to nothing: "
+                "leave one of them on"
+            )
+        if num_hops < 1:
+            raise ConfigurationError(f"num_hops must be 1 or more, not {num_hops}")
         self._similarity = similarity
         self._fusion = fusion
+        self._context_to_query = context_to_query
+        self._hops = torch.nn.ModuleList(
+            torch.nn.Linear(fusion.get_output_dim(), fusion.get_input_dim())
+            for _ in range(num_hops - 1)
+        )
 
     def get_input_dim(self) -> int:
         """`2d`, the size of the contextual vectors."""
@@ -78,24 +102,48 @@ class BiAttention(torch.nn.Module, FromParams):
             `U`, shape `(batch_size, question_length, encoding_dim)`.
         question_mask : `torch.BoolTensor`
             Shape `(batch_size, question_length)`.
+
+        # Returns
+
+        `AttentionFlowOutput`
+            Of the last hop.
         """
+        output = self._attend(encoded_passage, passage_mask, encoded_question, question_mask)
+        for hop in self._hops:
+            # Shape: (batch_size, passage_length, encoding_dim)
+            encoded_passage = encoded_passage + torch.tanh(hop(output.query_aware_passage))
+            output = self._attend(encoded_passage, passage_mask, encoded_question, question_mask)
+        return output
+
+    def _attend(
+        self,
+        encoded_passage: torch.Tensor,
+        passage_mask: torch.Tensor,
+        encoded_question: torch.Tensor,
+        question_mask: torch.Tensor,
+    ) -> AttentionFlowOutput:
         # Shape: (batch_size, passage_length, question_length)
         similarity = self._similarity(encoded_passage, encoded_question)
+        # Equal similarities make the softmax a mean over the question.
         # Shape: (batch_size, passage_length, question_length)
         passage_question_attention = util.masked_softmax(
-            similarity, question_mask.unsqueeze(1), memory_efficient=True
+            similarity if self._context_to_query else torch.zeros_like(similarity),
+            question_mask.unsqueeze(1),
+            memory_efficient=True,
         )
         # Shape: (batch_size, passage_length, encoding_dim)
         attended_question = passage_question_attention @ encoded_question
 
-        # Shape: (batch_size, passage_length)
-        largest_similarity = util.masked_max(similarity, question_mask.unsqueeze(1), dim=-1)
-        # Shape: (batch_size, passage_length)
-        question_passage_attention = util.masked_softmax(
-            largest_similarity, passage_mask, memory_efficient=True
-        )
-        # Shape: (batch_size, 1, encoding_dim)
-        attended_passage = question_passage_attention.unsqueeze(1) @ encoded_passage
+        question_passage_attention, attended_passage = None, None
+        if self._fusion.uses_attended_passage():
+            # Shape: (batch_size, passage_length)
+            largest_similarity = util.masked_max(similarity, question_mask.unsqueeze(1), dim=-1)
+            # Shape: (batch_size, passage_length)
+            question_passage_attention = util.masked_softmax(
+                largest_similarity, passage_mask, memory_efficient=True
+            )
+            # Shape: (batch_size, 1, encoding_dim)
+            attended_passage = question_passage_attention.unsqueeze(1) @ encoded_passage
 
         # Shape: (batch_size, passage_length, output_dim)
         query_aware_passage = self._fusion(encoded_passage, attended_question, attended_passage)

@@ -47,7 +47,7 @@ class TestErrorMessages:
         with pytest.raises(RuntimeError) as broken:
             Params.from_file(config)
         shown = self.show(broken.value, capsys)
-        assert shown.startswith("Error: in the config: STATIC ERROR") and f"{config}:2" in shown
+        assert shown.startswith(f"Error: in the config: {config}:2")
         assert len(shown.splitlines()) == 1
 
     def test_what_we_must_mend_keeps_its_traceback(self, capsys: pytest.CaptureFixture) -> None:

@@ -20,8 +20,17 @@
   character_dim:: 8,
   num_filters:: 100,
   filter_width:: 5,
+  character_embedding:: true,
+  word_embedding:: true,
   num_highway_layers:: 2,
   hidden_size:: 100,  // d
+  attention:: 'static',  // or 'dynamic': inside the modelling layer
+  alpha:: 'trilinear',  // similarity: 'dot', 'linear', 'bilinear', 'linear_after_mlp'
+  beta:: 'concat',  // fusion: or 'mlp'
+  context_to_query:: true,
+  query_to_context:: true,
+  num_hops:: 1,  // how often the passage attends to the question
+  self_attention:: false,  // let the passage attend to itself before the modelling layer
   num_modeling_layers:: 2,
   end_input:: 'authors_code',  // or 'paper_text'
   max_answer_length:: null,
@@ -40,11 +49,39 @@
 
   // ---- What follows from them. ----
 
-  local embedding_dim = $.num_filters + $.word_dim,
+  local embedding_dim =
+    if !$.character_embedding && !$.word_embedding then
+      error 'character_embedding and word_embedding are both false: the model would see no words'
+    else
+      (if $.character_embedding then $.num_filters else 0)
+      + (if $.word_embedding then $.word_dim else 0),
   local encoding_dim = 2 * $.hidden_size,  // 2d: h, u and m
-  local query_aware_dim = 4 * encoding_dim,  // 8d: g
+  local query_aware_dim =  // 8d: g
+    choose('attention', $.attention, {
+      dynamic: encoding_dim,
+      static: choose('beta', $.beta, {
+        concat: (if $.query_to_context then 4 else 3) * encoding_dim,
+        mlp: encoding_dim,
+      }),
+    }),
   local end_input_dim =
     if $.end_input == 'paper_text' then encoding_dim else query_aware_dim + 3 * encoding_dim,
+  local choose(name, value, options) =
+    if std.objectHas(options, value) then options[value]
+    else error '%s is %s; it must be one of: %s' % [name, value, std.join(', ', std.objectFields(options))],
+  local encoding_dims = { tensor_1_dim: encoding_dim, tensor_2_dim: encoding_dim },
+  local similarity = choose('alpha', $.alpha, {
+    trilinear: { type: 'linear', combination: 'x,y,x*y' } + encoding_dims,  // w [h; u; h * u]
+    linear: { type: 'linear', combination: 'x,y' } + encoding_dims,  // w [h; u]
+    dot: { type: 'dot_product' },  // h u
+    bilinear: { type: 'bilinear', matrix_1_dim: encoding_dim, matrix_2_dim: encoding_dim },  // h W u
+    linear_after_mlp: { type: 'linear_after_mlp' } + encoding_dims,  // w tanh(W [h; u] + b)
+  }),
+  local fusion = {
+    type: $.beta,
+    encoding_dim: encoding_dim,
+    query_to_context: $.query_to_context,
+  },
   local bilstm(input_size, num_layers=1) =
     {
       type: $.lstm,
@@ -58,8 +95,9 @@
     tokenizer: { type: 'ptb' },
     question_tokenizer: { type: 'ptb', split_compounds: false },
     token_indexers: {
-      tokens: { type: 'single_id', lowercase_tokens: true },
-      token_characters: { type: 'word_characters', max_word_length: 16 },
+      [if $.word_embedding then 'tokens']: { type: 'single_id', lowercase_tokens: true },
+      [if $.character_embedding then 'token_characters']:
+        { type: 'word_characters', max_word_length: 16 },
     },
   },
   local batches(shuffle) = {
@@ -85,14 +123,14 @@
   vocabulary: {
     min_count: { tokens: $.min_word_count, token_characters: $.min_character_count },
     // Every word of the data that GloVe has is kept, however rare.
-    [if $.glove != null then 'pretrained_files']: { tokens: $.glove },
+    [if $.word_embedding && $.glove != null then 'pretrained_files']: { tokens: $.glove },
   },
 
   model: {
     type: 'attention_flow',
     text_field_embedder: {
       token_embedders: {
-        token_characters: {
+        [if $.character_embedding then 'token_characters']: {
           type: 'character_encoding',
           embedding: { embedding_dim: $.character_dim, vocab_namespace: 'token_characters' },
           encoder: {
@@ -103,7 +141,7 @@
             dropout: $.dropout,
           },
         },
-        tokens: {
+        [if $.word_embedding then 'tokens']: {
           type: 'fixed_and_trained',
           embedding_dim: $.word_dim,
           [if $.glove != null then 'pretrained_file']: $.glove,
@@ -112,16 +150,25 @@
     },
     num_highway_layers: $.num_highway_layers,
     contextual_layer: bilstm(embedding_dim),
-    attention: {
-      similarity: {
-        type: 'linear',
-        combination: 'x,y,x*y',
-        tensor_1_dim: encoding_dim,
-        tensor_2_dim: encoding_dim,
-      },
-      fusion: { type: 'concat', encoding_dim: encoding_dim },
+    [if $.attention == 'static' then 'attention']: {
+      similarity: similarity,
+      fusion: fusion,
+      context_to_query: $.context_to_query,
+      num_hops: $.num_hops,
     },
-    modeling_layer: bilstm(query_aware_dim, $.num_modeling_layers),
+    modeling_layer:
+      if $.attention == 'dynamic' then
+        bilstm(encoding_dim, $.num_modeling_layers) { type: 'dynamic_attention', dropout: $.dropout }
+      else if $.self_attention then
+        {
+          type: 'compose',
+          encoders: [
+            { type: 'self_attention_hop', input_dim: query_aware_dim, hidden_dim: encoding_dim },
+            bilstm(query_aware_dim, $.num_modeling_layers),
+          ],
+        }
+      else
+        bilstm(query_aware_dim, $.num_modeling_layers),
     output_layer: {
       type: 'span',
       query_aware_dim: query_aware_dim,

@@ -1,3 +1,5 @@
+from typing import Optional
+
 import torch
 from allennlp.common import Registrable
 
@@ -12,6 +14,10 @@ class Fusion(torch.nn.Module, Registrable):
 
     default_implementation = "concat"
 
+    def uses_attended_passage(self) -> bool:
+        """Whether `h~` is among what is fused: False for the ablation of Q2C attention."""
+        raise NotImplementedError
+
     def get_input_dim(self) -> int:
         """`2d`, the size of each of the three inputs."""
         raise NotImplementedError
@@ -24,7 +30,7 @@ class Fusion(torch.nn.Module, Registrable):
         self,
         encoded_passage: torch.Tensor,
         attended_question: torch.Tensor,
-        attended_passage: torch.Tensor,
+        attended_passage: Optional[torch.Tensor],
     ) -> torch.Tensor:
         """
         # Parameters
@@ -34,7 +40,8 @@ class Fusion(torch.nn.Module, Registrable):
         attended_question : `torch.Tensor`
             `U~`, shape `(batch_size, passage_length, encoding_dim)`.
         attended_passage : `torch.Tensor`
-            `h~`, shape `(batch_size, 1, encoding_dim)`: the same vector for all context words.
+            `h~`, shape `(batch_size, 1, encoding_dim)`: the same vector for all context words. None
+            if it is not used.
 
         # Returns
 

@@ -1,0 +1,77 @@
+import torch
+from allennlp.modules.matrix_attention import LinearMatrixAttention
+from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
+from allennlp.nn import util
+from overrides import overrides
+
+
+@Seq2SeqEncoder.register("self_attention_hop")
+class SelfAttentionEncoder(Seq2SeqEncoder):
+    """
+    A hop in which the passage attends to itself, as in
+    [Clark & Gardner (2018)](https://arxiv.org/abs/1710.10723). With `x = ReLU(V g)`:
+    `S_ts = w^T [x_t; x_s; x_t * x_s]` (not to itself, `s != t`), `x~_t = sum_s softmax_s(S_ts) x_s`,
+    output `g + ReLU(W [x; x~; x * x~] + b)`, of the size of the input.
+
+    It goes before the modelling layer: `{type: "compose", encoders: [this, the BiLSTM]}`. Time and
+    memory are quadratic in the length of the passage.
+
+    Registered as a `Seq2SeqEncoder` with name "self_attention_hop".
+
+    # Parameters
+
+    input_dim : `int`
+        The size of `g`, and of the output.
+    hidden_dim : `int`
+        The size of `x`.
+    """
+
+    def __init__(self, input_dim: int, hidden_dim: int) -> None:
+        super().__init__()
+        self._input_dim = input_dim
+        self._reduction = torch.nn.Linear(input_dim, hidden_dim)
+        self._similarity = LinearMatrixAttention(hidden_dim, hidden_dim, "x,y,x*y")
+        self._expansion = torch.nn.Linear(3 * hidden_dim, input_dim)
+
+    @overrides
+    def get_input_dim(self) -> int:
+        return self._input_dim
+
+    @overrides
+    def get_output_dim(self) -> int:
+        return self._input_dim
+
+    @overrides
+    def is_bidirectional(self) -> bool:
+        # Each word sees both sides; AllenNLP's `compose` asks for agreement with the BiLSTM.
+        return True
+
+    def forward(self, inputs: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """
+        # Parameters
+
+        inputs : `torch.Tensor`
+            Shape `(batch_size, length, input_dim)`.
+        mask : `torch.BoolTensor`
+            Shape `(batch_size, length)`.
+
+        # Returns
+
+        `torch.Tensor`
+            Shape `(batch_size, length, input_dim)`.
+        """
+        # Shape: (batch_size, length, hidden_dim)
+        words = torch.relu(self._reduction(inputs))
+        # Shape: (batch_size, length, length)
+        similarity = self._similarity(words, words)
+        # Shape: (length, length)
+        is_other = ~torch.eye(words.size(1), dtype=torch.bool, device=words.device)
+        # Not memory-efficient: the only word of a passage attends to nothing, and gets zeros.
+        # Shape: (batch_size, length, length)
+        attention = util.masked_softmax(similarity, mask.unsqueeze(1) & is_other)
+        # Shape: (batch_size, length, hidden_dim)
+        attended = attention @ words
+        # Shape: (batch_size, length, input_dim)
+        return inputs + torch.relu(
+            self._expansion(torch.cat([words, attended, words * attended], dim=-1))
+        )
