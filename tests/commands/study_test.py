@@ -1,0 +1,78 @@
+import json
+from pathlib import Path
+from typing import List
+
+import pytest
+from allennlp.common import Params
+
+from bidaf_plugin.commands import study
+from bidaf_plugin.commands.study import (
+    PAPER_SCORES,
+    find_variants,
+    format_comparison,
+    read_measurements,
+    train_variant,
+    write_comparison,
+)
+from bidaf_plugin.common.errors import DataError
+from tests.helpers import ROOT, tiny_params
+
+
+@pytest.fixture(autouse=True)
+def in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+class TestStudy:
+    def test_variants_are_files_folders_or_names(self) -> None:
+        everything = find_variants(["training_configs/variants"])
+        assert set(PAPER_SCORES) <= set(everything)
+        named = find_variants(["beta_mlp", "training_configs/variants/alpha_dot.jsonnet"])
+        assert list(named) == ["beta_mlp", "alpha_dot"]
+
+    def test_an_unknown_variant_lists_the_known_ones(self) -> None:
+        with pytest.raises(DataError, match="'gamma'.*alpha_bilinear.*two_hops"):
+            find_variants(["gamma"])
+
+    def test_trains_resumes_and_compares(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for variant, choices in (("one", ""), ("two", "beta:: 'mlp'")):
+            train_variant(Params(tiny_params(choices)), str(tmp_path / variant), 4, 2)
+        curve = read_measurements(str(tmp_path), "one")
+        assert [measurement.step for measurement in curve] == [2, 4]
+
+        # An interrupted run goes on, a finished one is left alone.
+        (tmp_path / "one" / "metrics.json").unlink()
+        calls: List[bool] = []
+        monkeypatch.setattr(
+            "allennlp.commands.train.train_model",
+            lambda params, folder, recover, **kwargs: calls.append(recover),
+        )
+        for variant in ("one", "two", "three"):
+            train_variant(Params(tiny_params()), str(tmp_path / variant), 4, 2)
+        assert calls == [True, False]
+
+        write_comparison(str(tmp_path), ["one", "two", "three"])
+        rows = (tmp_path / "comparison.csv").read_text().splitlines()
+        assert len(rows) == 1 + 2 * 2
+        assert rows[0].startswith("variant,step,em,f1")
+        for name in ("comparison.md", "comparison.png", "comparison.svg"):
+            assert (tmp_path / name).stat().st_size > 100
+
+    def test_the_table_is_ranked_and_has_the_paper_s_scores(self) -> None:
+        curves = {
+            name: [study.Measurement(name, 10, em, f1, 1.0, "0:01")]
+            for name, em, f1 in (("beta_mlp", 10.0, 20.0), ("mine", 11.0, 30.5))
+        }
+        rows = format_comparison(curves).splitlines()[2:]
+        assert rows == [
+            "| mine | 10 | 11.00 | 30.50 |  |  |",
+            "| beta_mlp | 10 | 10.00 | 20.00 | 67.1 | 77.0 |",
+        ]
+
+    def test_the_budget_is_the_same_for_all(self, tmp_path: Path) -> None:
+        train_variant(Params(tiny_params()), str(tmp_path / "one"), 3, 3)
+        config = json.loads((tmp_path / "one" / "config.json").read_text())
+        assert config["data_loader"]["batches_per_epoch"] == 1
+        assert config["trainer"]["num_epochs"] == config["trainer"]["patience"] == 3
