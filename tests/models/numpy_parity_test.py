@@ -1,5 +1,5 @@
 """
-The plugin's network against the equations of the paper, which `tests/numpy_bidaf.py` has in plain
+The plugin's network against the equations of the paper, which `tests/numpy_bidaf` has in plain
 NumPy: one example at a time there, a padded batch here.
 """
 
@@ -23,17 +23,27 @@ from bidaf_plugin.dataset_readers.squad_json import Answer
 from bidaf_plugin.dataset_readers.squad_reader import BidafSquadReader
 from bidaf_plugin.models.attention_flow import AttentionFlow
 from tests.helpers import FIXTURES, ROOT, as_tensors
-from tests.numpy_bidaf import (
-    Array,
-    Choices,
-    NumpyBidaf,
-    Text,
-    best_span,
-    concat_fusion,
-    mlp_fusion,
-    mlp_similarity,
-    no_context_to_query,
-)
+from tests.numpy_bidaf import Array, Choices, NumpyBidaf, Text, best_span
+
+VARIANT_PATHS = sorted((ROOT / "training_configs" / "variants").glob("*.jsonnet"))
+# What each file of training_configs/variants is in NumPy.
+VARIANTS = {
+    "alpha_bilinear": Choices(similarity="bilinear"),
+    "alpha_dot": Choices(similarity="dot_product"),
+    "alpha_linear": Choices(similarity="linear"),
+    "alpha_linear_after_mlp": Choices(similarity="linear_after_mlp"),
+    "beta_mlp": Choices(fusion="mlp"),
+    "bidaf": Choices(),
+    "dynamic_attention": Choices(attention="dynamic"),
+    "end_layer_as_in_the_text": Choices(end_input="paper_text"),
+    "no_c2q_attention": Choices(use_context_to_query=False),
+    "no_char_embedding": Choices(use_character_embedding=False),
+    "no_highway": Choices(num_highway_layers=0),
+    "no_q2c_attention": Choices(use_query_to_context=False),
+    "no_word_embedding": Choices(use_word_embedding=False),
+    "self_attention": Choices(use_self_attention=True),
+    "two_hops": Choices(num_hops=2),
+}
 
 TOLERANCE = 1e-5
 ROUNDING = 1e-12
@@ -58,6 +68,7 @@ SHIFTS = {
     "_attention._similarity._bias",
     "_output_layer._start_scorer.bias",
     "_output_layer._end_scorer.bias",
+    "_modeling_layer.encoder0._similarity._bias",  # of self-attention
 }
 CONVOLUTION_BIAS = (
     "_text_field_embedder.token_embedder_token_characters._encoder._module._convolution.bias"
@@ -80,8 +91,13 @@ class Examples:
     vectors_path: Path
 
 
-def make_params(vectors_path: Path, **choices: Any) -> Dict[str, Any]:
-    """The paper's experiment with `choices`, in the sizes of this test."""
+def make_params(
+    vectors_path: Path, config: str = "bidaf_squad.jsonnet", **choices: Any
+) -> Dict[str, Any]:
+    """
+    The experiment of a file of training_configs, by default the paper's, with `choices` and in the
+    sizes of this test.
+    """
     choices = {
         "glove": str(vectors_path),
         "min_word_count": 3,
@@ -90,7 +106,7 @@ def make_params(vectors_path: Path, **choices: Any) -> Dict[str, Any]:
         **choices,
     }
     overrides = ", ".join(f"{name}:: {json.dumps(value)}" for name, value in choices.items())
-    snippet = f"(import '{ROOT}/training_configs/bidaf_squad.jsonnet') + {{ {overrides} }}"
+    snippet = f"(import '{ROOT}/training_configs/{config}') + {{ {overrides} }}"
     params: Dict[str, Any] = json.loads(_jsonnet.evaluate_snippet("parity", snippet))
     return params
 
@@ -135,15 +151,20 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Examples:
 
 
 def make_model(
-    examples: Examples, similarity: Optional[Dict[str, Any]] = None, **choices: Any
+    examples: Examples,
+    similarity: Optional[Dict[str, Any]] = None,
+    config: str = "bidaf_squad.jsonnet",
+    **choices: Any,
 ) -> AttentionFlow:
     """
     A model in evaluation mode whose parameters are all large enough to show.
 
     similarity : `Dict[str, Any]`, optional
         An `alpha` in place of the paper's.
+    config : `str`
+        A file of training_configs.
     """
-    params = make_params(examples.vectors_path, **choices)["model"]
+    params = make_params(examples.vectors_path, config, **choices)["model"]
     if similarity is not None:
         params["attention"]["similarity"] = similarity
     model = Model.from_params(vocab=examples.vocab, params=Params(params))
@@ -187,7 +208,7 @@ def run_numpy(network: NumpyBidaf, instance: Instance, vocab: Vocabulary) -> Dic
 def run_plugin(model: AttentionFlow, instances: List[Instance]) -> Dict[str, torch.Tensor]:
     """The outputs for one padded batch, and what flows between the layers under the paper's names."""
     tensors = as_tensors(instances, model.vocab)
-    del tensors["answer_spans"]
+    tensors.pop("answer_spans", None)
     flow: Dict[str, torch.Tensor] = {}
 
     def keep_attention(module: torch.nn.Module, inputs: Any, output: Any) -> None:
@@ -201,12 +222,16 @@ def run_plugin(model: AttentionFlow, instances: List[Instance]) -> Dict[str, tor
 
     def keep_modeled(module: torch.nn.Module, inputs: Any, output: torch.Tensor) -> None:
         flow["M"] = output
+        if model._attention is None:  # the layer attends itself
+            flow["H"], _, flow["U"], _ = inputs
+            flow["G"] = flow["H"]
 
-    hooks = [
-        model._attention.register_forward_hook(keep_attention),
-        model._attention._similarity.register_forward_hook(keep_similarity),
-        model._modeling_layer.register_forward_hook(keep_modeled),
-    ]
+    hooks = [model._modeling_layer.register_forward_hook(keep_modeled)]
+    if model._attention is not None:
+        hooks += [
+            model._attention.register_forward_hook(keep_attention),
+            model._attention._similarity.register_forward_hook(keep_similarity),
+        ]
     with torch.no_grad():
         outputs = model(**tensors)
     for hook in hooks:
@@ -247,14 +272,17 @@ def assert_same_answers(
 class Probe:
     """The NumPy network on the short example, before and after a change of its parameters."""
 
-    def __init__(self, examples: Examples, end_input: str) -> None:
-        self._choices = Choices(end_input=end_input)
+    def __init__(
+        self, examples: Examples, choices: Choices, config: str = "bidaf_squad.jsonnet"
+    ) -> None:
+        self._choices = choices
         self._context = to_text(examples.short, "passage", examples.vocab)
         self._query = to_text(examples.short, "question", examples.vocab)
-        model = make_model(examples, end_input=end_input).double()
+        model = make_model(examples, config=config, end_input=choices.end_input).double()
         self.state = to_numpy(model)
         # Each filter finds something in one word at least: ReLU hides the others from the next layer.
-        self.state[CONVOLUTION_BIAS] = self.state[CONVOLUTION_BIAS] + 1
+        if choices.use_character_embedding:
+            self.state[CONVOLUTION_BIAS] = self.state[CONVOLUTION_BIAS] + 1
         self.before = self.run(self.state)
 
     def run(self, state: Dict[str, NDArray]) -> Dict[str, Array]:
@@ -264,6 +292,17 @@ class Probe:
         """By how much `p1` or `p2` changes at most if the parameter `name` is `value`."""
         after = self.run({**self.state, name: value})
         return max(abs(after[p] - self.before[p]).max() for p in ("p1", "p2"))
+
+    def change_per_column(self, name: str) -> List[float]:
+        """The same for each column of the parameter, raised by 10."""
+        value = self.state[name]
+        num_columns = value[0].size if value.ndim > 1 else len(value)
+        changes = []
+        for column in range(num_columns):
+            changed = value.copy()
+            changed.reshape(-1, num_columns)[:, column] += 10
+            changes.append(self.change(name, changed))
+        return changes
 
 
 class TestNumpyParity:
@@ -377,16 +416,11 @@ class TestNumpyParity:
         So does, if only by more than rounding, what a layer does with each single element of its
         input, and each single element of a bias.
         """
-        probe = Probe(examples, end_input)
-        for name, value in probe.state.items():
+        probe = Probe(examples, Choices(end_input=end_input))
+        for name in probe.state:
             if name.endswith(".rows"):  # not numbers but the places of the word vectors
                 continue
-            num_columns = value[0].size if value.ndim > 1 else len(value)
-            changes = []
-            for column in range(num_columns):
-                changed = value.copy()
-                changed.reshape(-1, num_columns)[:, column] += 10
-                changes.append(probe.change(name, changed))
+            changes = probe.change_per_column(name)
             if name in SHIFTS:
                 assert max(changes) < ROUNDING, name
             else:
@@ -403,7 +437,7 @@ class TestNumpyParity:
         The comparisons above would notice if one term of `alpha`, of `beta` or of `[G; M; a; M * a]`
         were missing from what a layer reads.
         """
-        probe = Probe(examples, end_input)
+        probe = Probe(examples, Choices(end_input=end_input))
         num_terms_at_end = 7 if end_input == "authors_code" else 1
         num_terms = {
             "_attention._similarity._weight_vector": 3,
@@ -422,78 +456,71 @@ class TestNumpyParity:
                 assert probe.change(name, changed) > 10 * TOLERANCE, (name, term)
 
 
+def read_again(examples: Examples, config: str) -> List[Instance]:
+    """The same questions as a reader of this config makes them."""
+    params = make_params(examples.vectors_path, config)["validation_dataset_reader"]
+    reader = DatasetReader.from_params(Params(params))
+    instances = []
+    for instance in examples.instances:
+        metadata = instance["metadata"]
+        again = reader.text_to_instance(metadata["question"], metadata["passage"])
+        reader.apply_token_indexers(again)
+        instances.append(again)
+    return instances
+
+
+@pytest.mark.parametrize("path", VARIANT_PATHS, ids=lambda path: path.stem)
 class TestNumpyVariants:
-    """The variants of the paper whose equations are still without a counterpart in the plugin."""
+    """The same for every file of training_configs/variants."""
 
-    def test_functions(self) -> None:
-        h, u, attended_context = numpy.array([1.0]), numpy.array([2.0]), numpy.array([-3.0])
-        assert concat_fusion(h, u, attended_context).tolist() == [1, 2, 2, -3]
-        assert concat_fusion(h, u, None).tolist() == [1, 2, 2]
-        weight = numpy.array([[1.0, 10.0, 100.0, 1000.0], [1.0, 1.0, 1.0, -1.0]])
-        bias = numpy.array([5.0, 0.5])
-        assert mlp_fusion(h, u, attended_context, weight, bias).tolist() == [0, 8.5]
-        similarity = mlp_similarity(
-            h, u, numpy.array([[1.0, -1.0], [0.0, 2.0]]), numpy.array([0.5, 1.0]), weight[0, :2]
-        )
-        assert similarity == pytest.approx(numpy.tanh(-0.5) + 10 * numpy.tanh(5))
-        weights, attended_query = no_context_to_query(2, numpy.array([[1.0, 2.0], [4.0, 8.0]]))
-        assert weights.tolist() == [[0.5, 0.5], [0.5, 0.5]]
-        assert attended_query.tolist() == [[2.5, 5], [2.5, 5]]
+    def test_answers(self, examples: Examples, path: Path) -> None:
+        assert path.stem in VARIANTS, "this variant has no counterpart in NumPy"
+        config = f"variants/{path.name}"
+        instances = read_again(examples, config)
+        model = make_model(examples, config=config)
+        network = NumpyBidaf(to_numpy(model), VARIANTS[path.stem])
+        assert_same_answers(model, network, instances)
+        assert_same_answers(model.double(), network, instances)
 
-    @pytest.mark.parametrize("fusion", ["concat", "mlp"])
-    @pytest.mark.parametrize("use_query_to_context", [True, False])
-    @pytest.mark.parametrize("use_context_to_query", [True, False])
-    def test_query_aware_context(
-        self,
-        examples: Examples,
-        use_context_to_query: bool,
-        use_query_to_context: bool,
-        fusion: str,
-    ) -> None:
-        model = make_model(examples, end_input="paper_text")
-        state = to_numpy(model)
-        generator = numpy.random.RandomState(3)
-        concatenated_dim = (4 if use_query_to_context else 3) * ENCODING_DIM
-        query_aware_dim = ENCODING_DIM if fusion == "mlp" else concatenated_dim
-        resized = {
-            "_attention._similarity._hidden.weight": (5, 2 * ENCODING_DIM),
-            "_attention._similarity._hidden.bias": (5,),
-            "_attention._similarity._weight_vector": (5,),
-            "_attention._fusion._linear.weight": (ENCODING_DIM, concatenated_dim),
-            "_attention._fusion._linear.bias": (ENCODING_DIM,),
-            "_modeling_layer._forward_lstms.0.weight_ih_l0": (2 * ENCODING_DIM, query_aware_dim),
-            "_modeling_layer._backward_lstms.0.weight_ih_l0": (2 * ENCODING_DIM, query_aware_dim),
-            "_output_layer._start_scorer.weight": (1, query_aware_dim + ENCODING_DIM),
-            "_output_layer._end_scorer.weight": (1, query_aware_dim + ENCODING_DIM),
-        }
-        for name, shape in resized.items():
-            state[name] = generator.normal(scale=0.3, size=shape)
-        network = NumpyBidaf(
-            state,
-            Choices(
-                similarity="mlp",
-                fusion=fusion,
-                use_context_to_query=use_context_to_query,
-                use_query_to_context=use_query_to_context,
-                end_input="paper_text",
-            ),
-        )
-        flow = run_numpy(network, examples.short, model.vocab)
+    def test_what_flows_between_the_layers(self, examples: Examples, path: Path) -> None:
+        config = f"variants/{path.name}"
+        instances = read_again(examples, config)
+        model = make_model(examples, config=config).double()
+        network = NumpyBidaf(to_numpy(model), VARIANTS[path.stem])
+        outputs = run_plugin(model, instances)
+        for i, instance in enumerate(instances):
+            expected = run_numpy(network, instance, model.vocab)
+            passage_length, question_length = len(expected["H"]), len(expected["U"])
+            for name in ("H", "U", "S", "a", "b", "G", "M"):
+                if name not in expected:
+                    assert outputs.get(name) is None
+                elif name == "U":
+                    assert_close(outputs[name][i, :question_length], expected[name])
+                elif name in ("S", "a"):
+                    actual = outputs[name][i, :passage_length, :question_length]
+                    assert_close(actual, expected[name])
+                else:
+                    assert_close(outputs[name][i, :passage_length], expected[name])
 
-        context, query = flow["H"], flow["U"]
-        attended_query = flow["a"] @ query
-        if not use_context_to_query:
-            numpy.testing.assert_allclose(attended_query, query.mean(axis=0) + 0 * attended_query)
-        parts = [context, attended_query, context * attended_query]
-        if use_query_to_context:
-            parts.append(context * (flow["b"] @ context))
-        expected = numpy.concatenate(parts, axis=1)
-        if fusion == "mlp":
-            expected = numpy.maximum(
-                0,
-                expected @ state["_attention._fusion._linear.weight"].T
-                + state["_attention._fusion._linear.bias"],
-            )
-        numpy.testing.assert_allclose(flow["G"], expected)
-        for name in ("p1", "p2"):
-            assert flow[name].sum() == pytest.approx(1)
+    def test_every_parameter_matters(self, examples: Examples, path: Path) -> None:
+        """
+        No parameter is ignored on NumPy's side, nor a column of those that the paper's model lacks.
+        """
+        probe = Probe(examples, VARIANTS[path.stem], f"variants/{path.name}")
+        names_in_the_paper_s_model = set(make_model(examples).state_dict())
+        generator = numpy.random.RandomState(4)
+        for name, value in probe.state.items():
+            if name.endswith(".rows"):  # not numbers but the places of the word vectors
+                continue
+            change = probe.change(name, generator.normal(size=value.shape))
+            if name in SHIFTS:
+                assert change < ROUNDING, name
+            else:
+                assert change > TOLERANCE, name
+                if name not in names_in_the_paper_s_model:
+                    changes = probe.change_per_column(name)
+                    assert min(changes) > ROUNDING, (name, numpy.argmin(changes))
+
+
+def test_every_counterpart_has_a_variant() -> None:
+    assert sorted(VARIANTS) == [path.stem for path in VARIANT_PATHS]

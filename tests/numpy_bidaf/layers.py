@@ -1,15 +1,9 @@
 """
-The equations of "Bi-Directional Attention Flow for Machine Comprehension" (Seo et al., ICLR 2017) in
-plain NumPy, written from the paper to check the plugin against it. Everything is done for one example
-at a time, word by word, in double precision: there are no batches, no padding and no masks.
-
-The matrices of the paper hold a word in each column; here it is a row, so that the paper's `H_:t` is
-`H[t]`. Where the paper leaves a detail open (what a convolution sees beyond the end of a word, the
-biases, what the end layer reads) the docstring says what is done.
+The six layers of the paper, with the functions `alpha` and `beta` of its appendix and its ablations of
+the two attentions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Optional
 
 import numpy
@@ -118,13 +112,39 @@ class BilstmParameters(NamedTuple):
     backward: LstmParameters
 
 
-def lstm(inputs: Array, parameters: LstmParameters) -> Array:
+def lstm_step(
+    word: Array, hidden: Array, cell: Array, parameters: LstmParameters
+) -> tuple[Array, Array]:
     """
-    From `h_0 = c_0 = 0`, for each word `t`:
+    From `x_t`, `h_{t-1}` and `c_{t-1}`:
 
         [i; f; g; o] = W x_t + b + R h_{t-1} + b'
         c_t = sigmoid(f) * c_{t-1} + sigmoid(i) * tanh(g)
         h_t = sigmoid(o) * tanh(c_t)
+
+    # Returns
+
+    `tuple[Array, Array]`
+        `h_t` and `c_t`, both of shape `(d,)`.
+    """
+    size = len(hidden)
+    gates = (
+        parameters.input_weight @ word
+        + parameters.input_bias
+        + parameters.recurrent_weight @ hidden
+        + parameters.recurrent_bias
+    )
+    input_gate = sigmoid(gates[:size])
+    forget_gate = sigmoid(gates[size : 2 * size])
+    new_values = numpy.tanh(gates[2 * size : 3 * size])
+    output_gate = sigmoid(gates[3 * size :])
+    cell = forget_gate * cell + input_gate * new_values
+    return output_gate * numpy.tanh(cell), cell
+
+
+def lstm(inputs: Array, parameters: LstmParameters) -> Array:
+    """
+    `lstm_step` for each word, from `h_0 = c_0 = 0`.
 
     # Parameters
 
@@ -140,18 +160,7 @@ def lstm(inputs: Array, parameters: LstmParameters) -> Array:
     hidden, cell = numpy.zeros(size), numpy.zeros(size)
     outputs = []
     for word in inputs:
-        gates = (
-            parameters.input_weight @ word
-            + parameters.input_bias
-            + parameters.recurrent_weight @ hidden
-            + parameters.recurrent_bias
-        )
-        input_gate = sigmoid(gates[:size])
-        forget_gate = sigmoid(gates[size : 2 * size])
-        new_values = numpy.tanh(gates[2 * size : 3 * size])
-        output_gate = sigmoid(gates[3 * size :])
-        cell = forget_gate * cell + input_gate * new_values
-        hidden = output_gate * numpy.tanh(cell)
+        hidden, cell = lstm_step(word, hidden, cell, parameters)
         outputs.append(hidden)
     return numpy.array(outputs)
 
@@ -192,10 +201,13 @@ def bilinear_similarity(h: Array, u: Array, weight: Array, bias: float) -> float
     return float(h @ weight @ u + bias)
 
 
-def mlp_similarity(
+def linear_after_mlp_similarity(
     h: Array, u: Array, hidden_weight: Array, hidden_bias: Array, weight: Array
 ) -> float:
-    """`alpha(h, u) = w^T tanh(W [h; u] + b)` (appendix: linear after MLP)."""
+    """
+    `alpha(h, u) = w^T tanh(W [h; u] + b)` (appendix: linear after MLP). The paper leaves the size of
+    the hidden layer open.
+    """
     return float(weight @ numpy.tanh(hidden_weight @ numpy.concatenate([h, u]) + hidden_bias))
 
 
@@ -378,223 +390,3 @@ def best_span(
             if (max_length is None or l - k + 1 <= max_length) and probability > best[2]:
                 best = (k, l, probability)
     return best
-
-
-# ---- The network ----
-
-
-class Text(NamedTuple):
-    """
-    A context or a query.
-
-    word_ids : `Sequence[int]`
-        One per word.
-    character_ids : `Sequence[Sequence[int]]`
-        Those of the characters of each word; a row is as long as its word.
-    """
-
-    word_ids: Sequence[int]
-    character_ids: Sequence[Sequence[int]]
-
-
-@dataclass(frozen=True)
-class Choices:
-    """
-    What the paper varies.
-
-    similarity : `str`
-        `alpha`: "trilinear" (the paper's model), "dot_product", "linear", "bilinear" or "mlp".
-    fusion : `str`
-        `beta`: "concat" (the paper's model) or "mlp".
-    use_context_to_query, use_query_to_context : `bool`
-        False for the ablations of these attentions.
-    end_input : `str`
-        "authors_code" or "paper_text": see `end_layer_input`.
-    """
-
-    similarity: str = "trilinear"
-    fusion: str = "concat"
-    use_context_to_query: bool = True
-    use_query_to_context: bool = True
-    end_input: str = "authors_code"
-
-
-class NumpyBidaf:
-    """
-    The whole network with the parameters of a model of the plugin.
-
-    # Parameters
-
-    state : `Mapping[str, NDArray]`
-        The model's `state_dict()` as NumPy arrays. LSTM layers may be those of `unpacked_lstm` or
-        those of AllenNLP's `lstm`. `alpha` "mlp" is read from `_attention._similarity._hidden` (weight
-        and bias) and `._weight_vector`, `beta` "mlp" from `_attention._fusion._linear`.
-    choices : `Choices`
-    """
-
-    def __init__(self, state: Mapping[str, NDArray], choices: Optional[Choices] = None) -> None:
-        self._word_rows: Sequence[int] = state[
-            "_text_field_embedder.token_embedder_tokens.rows"
-        ].tolist()
-        self._state: dict[str, Array] = {
-            name: value.astype(numpy.float64) for name, value in state.items()
-        }
-        self._choices = choices or Choices()
-        self._similarity = self._make_similarity()
-        self._num_highway_layers = len(
-            [name for name in state if name.startswith("_highway") and name.endswith("weight")]
-        )
-        self._contextual = self._read_bilstm_layers("_contextual_layer")
-        self._modeling = self._read_bilstm_layers("_modeling_layer")
-        self._end = self._read_bilstm_layers("_output_layer._end_encoder")
-
-    def run(self, context: Text, query: Text) -> dict[str, Array]:
-        """
-        # Returns
-
-        `dict[str, Array]`
-            `H`, `U`, `S`, `a`, `b`, `G`, `M`, `p1` and `p2` of the paper.
-        """
-        encoded_context = self._encode(context)
-        encoded_query = self._encode(query)
-
-        similarities = similarity_matrix(encoded_context, encoded_query, self._similarity)
-        if self._choices.use_context_to_query:
-            query_weights, attended_query = context_to_query(similarities, encoded_query)
-        else:
-            query_weights, attended_query = no_context_to_query(len(encoded_context), encoded_query)
-        context_weights, attended_context = query_to_context(similarities, encoded_context)
-        query_aware = numpy.array(
-            [
-                self._fuse(
-                    encoded_context[t],
-                    attended_query[t],
-                    attended_context if self._choices.use_query_to_context else None,
-                )
-                for t in range(len(encoded_context))
-            ]
-        )
-
-        modeled = modeling_layer(query_aware, self._modeling)
-        start_probabilities = position_probabilities(
-            query_aware, modeled, *self._read_scorer("_output_layer._start_scorer")
-        )
-        end_input = end_layer_input(
-            query_aware, modeled, start_probabilities, self._choices.end_input
-        )
-        end_probabilities = position_probabilities(
-            query_aware,
-            modeling_layer(end_input, self._end),
-            *self._read_scorer("_output_layer._end_scorer"),
-        )
-        return {
-            "H": encoded_context,
-            "U": encoded_query,
-            "S": similarities,
-            "a": query_weights,
-            "b": context_weights,
-            "G": query_aware,
-            "M": modeled,
-            "p1": start_probabilities,
-            "p2": end_probabilities,
-        }
-
-    def _encode(self, text: Text) -> Array:
-        """
-        The first three layers, shared by context and query: `H` or `U`. "The concatenation of the
-        character and word embedding vectors is passed to a two-layer Highway Network", and its output
-        to the BiLSTM.
-        """
-        words = []
-        for word_id, character_ids in zip(text.word_ids, text.character_ids, strict=True):
-            word = numpy.concatenate(
-                [self._character_vector(character_ids), self._word_vector(word_id)]
-            )
-            for layer in range(self._num_highway_layers):
-                word = highway_layer(
-                    word,
-                    self._state[f"_highway._layers.{layer}.weight"],
-                    self._state[f"_highway._layers.{layer}.bias"],
-                )
-            words.append(word)
-        return modeling_layer(numpy.array(words), self._contextual)
-
-    def _character_vector(self, character_ids: Sequence[int]) -> Array:
-        prefix = "_text_field_embedder.token_embedder_token_characters."
-        table = self._state[prefix + "_embedding._module.weight"]
-        return character_cnn(
-            numpy.array([table[character_id] for character_id in character_ids]),
-            self._state[prefix + "_encoder._module._convolution.weight"],
-            self._state[prefix + "_encoder._module._convolution.bias"],
-        )
-
-    def _word_vector(self, word_id: int) -> Array:
-        """Row `r >= 0` of the fixed vectors (GloVe's), or row `-1 - r` of the trained ones."""
-        row = self._word_rows[word_id]
-        prefix = "_text_field_embedder.token_embedder_tokens."
-        if row >= 0:
-            return self._state[prefix + "fixed"][row]
-        return self._state[prefix + "trained"][-1 - row]
-
-    def _make_similarity(self) -> Similarity:
-        """`alpha` with its parameters."""
-        name = self._choices.similarity
-        prefix = "_attention._similarity."
-        if name == "dot_product":
-            return dot_product_similarity
-        if name == "mlp":
-            hidden_weight = self._state[prefix + "_hidden.weight"]
-            hidden_bias = self._state[prefix + "_hidden.bias"]
-            vector = self._state[prefix + "_weight_vector"]
-            return lambda h, u: mlp_similarity(h, u, hidden_weight, hidden_bias, vector)
-        function, weight_name = {
-            "trilinear": (trilinear_similarity, "_weight_vector"),
-            "linear": (linear_similarity, "_weight_vector"),
-            "bilinear": (bilinear_similarity, "_weight_matrix"),
-        }[name]
-        weight, bias = self._state[prefix + weight_name], self._state[prefix + "_bias"].item()
-        return lambda h, u: function(h, u, weight, bias)
-
-    def _fuse(self, h: Array, attended_query: Array, attended_context: Optional[Array]) -> Array:
-        """`beta` with its parameters."""
-        if self._choices.fusion == "concat":
-            return concat_fusion(h, attended_query, attended_context)
-        if self._choices.fusion != "mlp":
-            raise ValueError(f"unknown fusion {self._choices.fusion!r}")
-        return mlp_fusion(
-            h,
-            attended_query,
-            attended_context,
-            self._state["_attention._fusion._linear.weight"],
-            self._state["_attention._fusion._linear.bias"],
-        )
-
-    def _read_scorer(self, prefix: str) -> tuple[Array, float]:
-        """`w` as a vector, and the bias."""
-        (weight,) = self._state[prefix + ".weight"]
-        return weight, self._state[prefix + ".bias"].item()
-
-    def _read_bilstm_layers(self, prefix: str) -> list[BilstmParameters]:
-        """The layers of a stacked BiLSTM, from the first one that reads the input."""
-        layers: list[BilstmParameters] = []
-        while True:
-            number = len(layers)
-            if f"{prefix}._forward_lstms.{number}.weight_ih_l0" in self._state:
-                forward = self._read_lstm(f"{prefix}._forward_lstms.{number}.", "l0")
-                backward = self._read_lstm(f"{prefix}._backward_lstms.{number}.", "l0")
-            elif f"{prefix}._module.weight_ih_l{number}" in self._state:
-                forward = self._read_lstm(f"{prefix}._module.", f"l{number}")
-                backward = self._read_lstm(f"{prefix}._module.", f"l{number}_reverse")
-            elif layers:
-                return layers
-            else:
-                raise KeyError(f"no LSTM under {prefix}")
-            layers.append(BilstmParameters(forward, backward))
-
-    def _read_lstm(self, prefix: str, suffix: str) -> LstmParameters:
-        return LstmParameters(
-            *(
-                self._state[f"{prefix}{name}_{suffix}"]
-                for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-            )
-        )
