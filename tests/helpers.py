@@ -6,6 +6,7 @@ import json
 import os
 import warnings
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
@@ -42,13 +43,13 @@ def without_onednn() -> Iterator[None]:
             yield
 
 
-def tiny_params(choices: str = "") -> Dict[str, Any]:
+def tiny_params(choices: str = "", config: str = "bidaf_squad_adam.jsonnet") -> Dict[str, Any]:
     """
-    The paper's experiment in tiny, on the tiny fixture. `choices` is jsonnet that overrides choices
-    of training_configs/lib/bidaf.libsonnet.
+    The experiment of a file of training_configs in tiny, on the tiny fixture. `choices` is jsonnet
+    that overrides choices of training_configs/lib/bidaf.libsonnet.
     """
     snippet = f"""
-        (import '{ROOT}/training_configs/bidaf_squad_adam.jsonnet') + {{
+        (import '{ROOT}/training_configs/{config}') + {{
           train_data:: '{TINY_SQUAD}',
           dev_data:: '{TINY_SQUAD}',
           glove:: null,
@@ -73,7 +74,7 @@ def build_model(params: Dict[str, Any], instances: List[Instance], seed: int = 0
     """The model of `params` in evaluation mode, with a vocabulary from `instances`."""
     torch.manual_seed(seed)
     model = Model.from_params(
-        vocab=Vocabulary.from_instances(instances), params=Params(params["model"])
+        vocab=Vocabulary.from_instances(instances), params=Params(deepcopy(params["model"]))
     )
     return model.eval()
 

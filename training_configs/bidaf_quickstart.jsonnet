@@ -10,6 +10,6 @@
   hidden_size:: 40,
   optimizer:: { type: 'adam', lr: 0.003 },
   batch_size:: 30,
-  num_epochs:: 12,
+  num_epochs:: 9,
   moving_average_decay:: 0.99,
 }

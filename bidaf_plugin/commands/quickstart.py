@@ -73,7 +73,7 @@ class Quickstart(Action):
             print(f"\n  {item['question']}")
             print(
                 f"    {prediction['best_span_str']}   "
-                f"(confidence {prediction['confidence']:.2f}; gold: {' / '.join(item['answers'])})"
+                f"(confidence {prediction['confidence']:.2f}; gold: {' / '.join(dict.fromkeys(item['answers']))})"
             )
         print(_NEXT_COMMANDS.format(archive=archive))
 

@@ -163,9 +163,7 @@ def self_attention(query_aware: Array, parameters: SelfAttentionParameters) -> A
     `Array`
         Shape `(T, dim)`.
     """
-    words = [
-        relu(parameters.reduction_weight @ g + parameters.reduction_bias) for g in query_aware
-    ]
+    words = [relu(parameters.reduction_weight @ g + parameters.reduction_bias) for g in query_aware]
     outputs = []
     for t, word in enumerate(words):
         others = [other for s, other in enumerate(words) if s != t]

@@ -49,6 +49,12 @@
 
   // ---- What follows from them. ----
 
+  assert $.attention == 'static' || (
+    $.alpha == 'trilinear' && $.beta == 'concat' && $.context_to_query && $.query_to_context
+    && $.num_hops == 1 && !$.self_attention
+  ) : "attention is 'dynamic', so there is no attention layer: alpha, beta, context_to_query, "
+      + 'query_to_context, num_hops and self_attention must keep their defaults',
+
   local embedding_dim =
     if !$.character_embedding && !$.word_embedding then
       error 'character_embedding and word_embedding are both false: the model would see no words'
@@ -121,7 +127,10 @@
   train_data_path: $.train_data,
   validation_data_path: $.dev_data,
   vocabulary: {
-    min_count: { tokens: $.min_word_count, token_characters: $.min_character_count },
+    min_count: {
+      [if $.word_embedding then 'tokens']: $.min_word_count,
+      [if $.character_embedding then 'token_characters']: $.min_character_count,
+    },
     // Every word of the data that GloVe has is kept, however rare.
     [if $.word_embedding && $.glove != null then 'pretrained_files']: { tokens: $.glove },
   },
@@ -181,8 +190,8 @@
     dropout: $.dropout,
     [if $.open_forget_gates then 'initializer']: {
       regexes: [
-        ['.*bias_hh_l.*', { type: 'lstm_hidden_bias' }],
-        ['.*bias_ih_l.*', { type: 'zero' }],
+        ['.*bias_hh.*', { type: 'lstm_hidden_bias' }],
+        ['.*bias_ih.*', { type: 'zero' }],
       ],
     },
   },

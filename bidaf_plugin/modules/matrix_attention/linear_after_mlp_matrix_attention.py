@@ -33,7 +33,8 @@ class LinearAfterMlpMatrixAttention(MatrixAttention):
         self, tensor_1_dim: int, tensor_2_dim: int, hidden_dim: Optional[int] = None
     ) -> None:
         super().__init__()
-        hidden_dim = hidden_dim or tensor_1_dim // 2
+        if hidden_dim is None:
+            hidden_dim = tensor_1_dim // 2
         self._matrix_1_projection = torch.nn.Linear(tensor_1_dim, hidden_dim)
         self._matrix_2_projection = torch.nn.Linear(tensor_2_dim, hidden_dim, bias=False)
         self._weight_vector = torch.nn.Parameter(torch.empty(hidden_dim))

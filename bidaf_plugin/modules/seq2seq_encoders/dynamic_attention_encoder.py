@@ -11,12 +11,8 @@ from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import reverse_
 class QuestionAwareEncoder(Seq2SeqEncoder):
     """
     A modelling layer that looks at the question itself, so that it needs no attention layer before
-    it: its `forward` takes the encoded question and its mask as well.
+    it: its `forward` takes the encoded question, of the size of its input, and its mask as well.
     """
-
-    def get_question_dim(self) -> int:
-        """The size of a vector of the encoded question."""
-        raise NotImplementedError
 
 
 @Seq2SeqEncoder.register("dynamic_attention")
@@ -69,10 +65,6 @@ class DynamicAttentionEncoder(QuestionAwareEncoder):
 
     @overrides
     def get_input_dim(self) -> int:
-        return 2 * self._hidden_size
-
-    @overrides
-    def get_question_dim(self) -> int:
         return 2 * self._hidden_size
 
     @overrides
@@ -151,7 +143,7 @@ class _DynamicAttentionLstm(torch.nn.Module):
         state = cell_state = inputs.new_zeros(inputs.size(0), self._hidden_size)
         states = []
         for step in range(inputs.size(1)):
-            # Shape: (batch_size, 1, hidden_size)
+            # Shape: (batch_size, hidden_size)
             query = projected_inputs[:, step] + self._state_projection(
                 torch.cat([cell_state, state], dim=-1)
             )

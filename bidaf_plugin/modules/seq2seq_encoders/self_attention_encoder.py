@@ -9,9 +9,10 @@ from overrides import overrides
 class SelfAttentionEncoder(Seq2SeqEncoder):
     """
     A hop in which the passage attends to itself, as in
-    [Clark & Gardner (2018)](https://arxiv.org/abs/1710.10723). With `x = ReLU(V g)`:
-    `S_ts = w^T [x_t; x_s; x_t * x_s]` (not to itself, `s != t`), `x~_t = sum_s softmax_s(S_ts) x_s`,
-    output `g + ReLU(W [x; x~; x * x~] + b)`, of the size of the input.
+    [Clark & Gardner (2018)](https://arxiv.org/abs/1710.10723). With `x = ReLU(V g + c)`:
+    `S_ts = w^T [x_t; x_s; x_t * x_s] + e` (not to itself, `s != t`),
+    `x~_t = sum_s softmax_s(S_ts) x_s`, output `g + ReLU(W [x; x~; x * x~] + b)`, of the size of the
+    input.
 
     It goes before the modelling layer: `{type: "compose", encoders: [this, the BiLSTM]}`. Time and
     memory are quadratic in the length of the passage.
@@ -66,9 +67,11 @@ class SelfAttentionEncoder(Seq2SeqEncoder):
         similarity = self._similarity(words, words)
         # Shape: (length, length)
         is_other = ~torch.eye(words.size(1), dtype=torch.bool, device=words.device)
-        # Not memory-efficient: the only word of a passage attends to nothing, and gets zeros.
         # Shape: (batch_size, length, length)
-        attention = util.masked_softmax(similarity, mask.unsqueeze(1) & is_other)
+        may_attend = mask.unsqueeze(1) & is_other
+        # The only word of a passage has nothing to attend to, and gets zeros.
+        # Shape: (batch_size, length, length)
+        attention = may_attend * util.masked_softmax(similarity, may_attend, memory_efficient=True)
         # Shape: (batch_size, length, hidden_dim)
         attended = attention @ words
         # Shape: (batch_size, length, input_dim)
