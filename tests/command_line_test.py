@@ -149,10 +149,14 @@ class TestCommandLine:
         for name in ("em", "f1", "start_accuracy", "end_accuracy", "span_accuracy"):
             assert together[f"best_validation_{name}"] == pytest.approx(alone[name], abs=1e-9)
 
-    def test_a_killed_run_recovers_to_the_same_end(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("checkpoint", ["model_state_e1_b0.th", "model_state_e1_b5.th"])
+    def test_a_killed_run_recovers_to_the_same_end(self, tmp_path: Path, checkpoint: str) -> None:
+        # At the end of an epoch, and in the middle of one.
         sample = FIXTURES / "squad" / "sample_dev.json"
         choices = f"train_data:: '{sample}', dev_data:: '{sample}', num_epochs:: 3, batch_size:: 20"
-        config = write_config(tmp_path, choices)
+        params = tiny_params(choices)
+        params["trainer"]["checkpointer"] = {"save_every_num_batches": 5}
+        config = write_config(tmp_path, choices, trainer=params["trainer"])
         whole, killed = tmp_path / "whole", tmp_path / "killed"
         assert allennlp("train", str(config), "-s", str(whole)).returncode == 0
 
@@ -164,7 +168,7 @@ class TestCommandLine:
             stderr=subprocess.DEVNULL,
         )
         deadline = time.monotonic() + 300
-        while not list(killed.glob("model_state_e1_*.th")):
+        while not (killed / checkpoint).exists():
             assert process.poll() is None and time.monotonic() < deadline
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)

@@ -6,8 +6,9 @@ This is the whole list:
 |---|---|
 | the moving average is lost after `--recover` | `training/moving_average.py` |
 | dropout after `--recover` differs from an uninterrupted run | `training/random_state_callback.py` |
+| data after `--recover` comes in another order | `training/careful_validation_trainer.py` |
 | a run killed while it saves cannot be recovered | `training/checkpointer.py` |
-| distributed validation leaves out questions | `training/whole_validation_trainer.py` |
+| distributed validation leaves out questions | `training/careful_validation_trainer.py` |
 | the scheduler `reduce_on_plateau` raises a TypeError | `training/reduce_on_plateau.py` |
 | `--recover` fails on numpy numbers in a checkpoint | `allow_numpy_numbers`, here |
 | warnings about calls that AllenNLP makes | `silence_known_warnings`, here |

@@ -1,9 +1,9 @@
+from bidaf_plugin.training.careful_validation_trainer import (
+    CarefulValidationTrainer as CarefulValidationTrainer,
+)
 from bidaf_plugin.training.checkpointer import AtomicCheckpointer as AtomicCheckpointer
 from bidaf_plugin.training.moving_average import (
     ResumableExponentialMovingAverage as ResumableExponentialMovingAverage,
 )
 from bidaf_plugin.training.random_state_callback import RandomStateCallback as RandomStateCallback
 from bidaf_plugin.training.reduce_on_plateau import ReduceOnPlateau as ReduceOnPlateau
-from bidaf_plugin.training.whole_validation_trainer import (
-    WholeValidationTrainer as WholeValidationTrainer,
-)

@@ -18,7 +18,7 @@ from allennlp.training.learning_rate_schedulers.pytorch_lr_schedulers import (
 )
 from allennlp.training.trainer import TrainerCheckpoint
 
-from bidaf_plugin.training import AtomicCheckpointer, RandomStateCallback, WholeValidationTrainer
+from bidaf_plugin.training import AtomicCheckpointer, CarefulValidationTrainer, RandomStateCallback
 
 
 def make_optimizer() -> torch.optim.Optimizer:
@@ -131,6 +131,6 @@ class TestRandomStateCallback:
         assert list(DEFAULT_CALLBACKS).count(RandomStateCallback) == 1
 
 
-class TestWholeValidationTrainer:
+class TestCarefulValidationTrainer:
     def test_is_what_a_config_gets(self) -> None:
-        assert Trainer.by_name(Trainer.default_implementation).__self__ is WholeValidationTrainer
+        assert Trainer.by_name(Trainer.default_implementation).__self__ is CarefulValidationTrainer
