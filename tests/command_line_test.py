@@ -45,14 +45,18 @@ def read_metrics(run: Path) -> Dict[str, float]:
     return json.loads((run / "metrics.json").read_text())
 
 
+def assert_ended_well(process: "subprocess.CompletedProcess[str]") -> None:
+    """Exit code 0, and neither warnings nor tracebacks on the screen."""
+    output = process.stdout + process.stderr
+    assert process.returncode == 0, output
+    assert not re.search(r"warning|traceback", output, re.IGNORECASE), output
+
+
 class TestCommandLine:
     def test_train_evaluate_and_predict_without_noise(self, tmp_path: Path) -> None:
         run = tmp_path / "run"
         trained = allennlp("train", str(write_config(tmp_path)), "-s", str(run))
-        assert trained.returncode == 0, trained.stderr
-        for output in (trained.stdout, trained.stderr):
-            assert "Traceback" not in output
-            assert not re.search(r"warning", output, re.IGNORECASE), output
+        assert_ended_well(trained)
         metrics = read_metrics(run)
 
         archive = str(run / "model.tar.gz")
@@ -60,14 +64,14 @@ class TestCommandLine:
         evaluated = allennlp(
             "evaluate", archive, str(TINY_SQUAD), "--output-file", str(output_file)
         )
-        assert evaluated.returncode == 0, evaluated.stderr
+        assert_ended_well(evaluated)
         for name, value in json.loads(output_file.read_text()).items():
             assert value == pytest.approx(metrics[f"best_validation_{name}"]), name
 
         # Standard input is a pipe here.
         record = json.dumps({"id": "x", "question": "Who?", "context": "It was Ada."})
         predicted = allennlp("predict", archive, "-", stdin=record + "\n")
-        assert predicted.returncode == 0, predicted.stderr
+        assert_ended_well(predicted)
         (line,) = (x for x in predicted.stdout.splitlines() if x.startswith("prediction:"))
         assert json.loads(line.removeprefix("prediction:"))["id"] == "x"
 
@@ -76,7 +80,7 @@ class TestCommandLine:
             "predict", archive, str(TINY_SQUAD), "--use-dataset-reader", "--silent",
             "--output-file", str(answers), "--batch-size", "2",
         )  # fmt: skip
-        assert predicted.returncode == 0, predicted.stderr
+        assert_ended_well(predicted)
         assert [json.loads(line)["id"] for line in answers.read_text().splitlines()] == [
             f"tiny-{number}" for number in range(1, 6)
         ]

@@ -50,6 +50,8 @@ class AttentionFlow(Model):
     """
 
     default_predictor = "bidaf_span"
+    # The loss is of the whole batch, so AllenNLP cannot split it among the instances; no need to say so.
+    _warn_for_unseparable_batches = {"loss"}
 
     def __init__(
         self,
