@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 import pytest
+import torch
 
 from tests.helpers import FIXTURES, ROOT, TINY_SQUAD, tiny_params
 
@@ -98,7 +99,7 @@ class TestCommandLine:
     def test_help_lists_the_actions(self) -> None:
         shown = allennlp("bidaf", "--help")
         assert shown.returncode == 0, shown.stderr
-        for action in ("quickstart", "table"):
+        for action in ("quickstart", "study", "table"):
             assert action in shown.stdout
 
     def test_faults_of_the_user_are_one_sentence(self, tmp_path: Path, tiny_archive: Path) -> None:
@@ -123,6 +124,8 @@ class TestCommandLine:
             ),
             (["predict", str(tiny_archive), str(bad_lines)], ["bad.jsonl, line 1", "utf-8"]),
             (["evaluate", str(tiny_archive), str(tmp_path / "no.json")], ["no.json"]),
+            (["bidaf", "table", str(data_config), "-o", '{"model.foo": 1}'], ["foo"]),
+            (["predict", str(tiny_archive), "-", "--predictor-args", '{"foo": 1}'], ["foo"]),
         ]
         for arguments, words in cases:
             ended = allennlp(*arguments)
@@ -185,3 +188,5 @@ class TestCommandLine:
         for name, value in expected.items():
             if "memory" not in name and "duration" not in name:
                 assert metrics[name] == value, name
+        best, best_of_killed = torch.load(whole / "best.th"), torch.load(killed / "best.th")
+        assert all(torch.equal(best[name], best_of_killed[name]) for name in best)

@@ -66,7 +66,7 @@ def tiny_params(choices: str = "", config: str = "bidaf_squad_adam.jsonnet") -> 
 
 
 def read_tiny(params: Dict[str, Any]) -> List[Instance]:
-    reader = DatasetReader.from_params(Params(params["validation_dataset_reader"]))
+    reader = DatasetReader.from_params(Params(deepcopy(params["validation_dataset_reader"])))
     return list(reader.read(TINY_SQUAD))
 
 

@@ -10,7 +10,7 @@ from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 from overrides import overrides
 
-from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.errors import BadLine, DataError
 
 
 class PredictManager(predict._PredictManager):
@@ -26,16 +26,22 @@ class PredictManager(predict._PredictManager):
         output_file: Optional[str],
         *args: object,
     ) -> None:
-        self._final_output_file = output_file
-        self._temporary_output_file = output_file and f"{output_file}.{os.getpid()}.tmp"
-        super().__init__(predictor, input_file, self._temporary_output_file, *args)
+        self._final_output_file: Optional[str] = None
+        self._temporary_output_file: Optional[str] = None
+        # A pipe or a device is written to as it is; a link stays a link.
+        if output_file and (os.path.isfile(output_file) or not os.path.exists(output_file)):
+            self._final_output_file = os.path.realpath(output_file)
+            if not os.path.isdir(os.path.dirname(self._final_output_file)):
+                raise DataError(f"{output_file}: there is no such folder")
+            self._temporary_output_file = f"{self._final_output_file}.{os.getpid()}.tmp"
+        super().__init__(predictor, input_file, self._temporary_output_file or output_file, *args)
 
     @overrides
     def run(self) -> None:
         try:
             super().run()
-            if self._final_output_file:
-                os.replace(self._temporary_output_file, self._final_output_file)  # type: ignore
+            if self._final_output_file and self._temporary_output_file:
+                os.replace(self._temporary_output_file, self._final_output_file)
         finally:
             if self._temporary_output_file and os.path.exists(self._temporary_output_file):
                 os.remove(self._temporary_output_file)
@@ -51,7 +57,7 @@ class PredictManager(predict._PredictManager):
                 message = f"{self._input_file}, line {line_number}: {error}"
                 if not getattr(self._predictor, "skip_bad", False):
                     raise DataError(message) from error
-                yield {"line": line_number, "error": message}
+                yield BadLine(line=line_number, error=message)
 
     def _read_lines(self) -> Iterator[bytes]:
         if self._input_file == "-":

@@ -74,8 +74,10 @@ class Study(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        if not 1 <= args.evaluations <= args.steps:
-            raise DataError(f"--evaluations must be from 1 to --steps ({args.steps})")
+        if args.steps < 1 or args.evaluations < 1 or args.steps % args.evaluations:
+            raise DataError(
+                f"--steps ({args.steps}) must be a multiple of --evaluations ({args.evaluations})"
+            )
         variants = find_variants(args.variants)
         for number, (name, path) in enumerate(variants.items(), start=1):
             print(f"[{number}/{len(variants)}] {name}", flush=True)
@@ -105,7 +107,10 @@ def find_variants(arguments: List[str]) -> Dict[str, str]:
             )
     if not paths:
         raise DataError(f"there are no *.jsonnet files in {', '.join(arguments)}")
-    return {_name(path): path for path in paths}
+    names = [_name(path) for path in paths]
+    if len(set(names)) < len(names):
+        raise DataError(f"two of the variants have the same name: {', '.join(sorted(names))}")
+    return dict(zip(names, paths, strict=True))
 
 
 def _name(path: str) -> str:
@@ -116,13 +121,22 @@ def train_variant(config: Params, folder: str, steps: int, evaluations: int) -> 
     """Trains for `steps` steps, or goes on where an earlier call was interrupted."""
     from allennlp.commands.train import train_model
 
-    if os.path.exists(os.path.join(folder, "metrics.json")):
-        return
     params: Dict[str, Any] = config.as_dict(quiet=True)
+    for key in ("model", "data_loader", "trainer"):
+        if key not in params:
+            raise DataError(f"the config of {os.path.basename(folder)!r} has no key {key!r}")
     # What AllenNLP calls an epoch is the stretch between two evaluations here.
-    params["data_loader"]["batches_per_epoch"] = -(-steps // evaluations)
+    params["data_loader"]["batches_per_epoch"] = steps // evaluations
     params["trainer"]["num_epochs"] = params["trainer"]["patience"] = evaluations
-    train_model(Params(params), folder, recover=os.path.exists(folder), file_friendly_logging=True)
+    config_path = os.path.join(folder, "config.json")
+    is_begun = os.path.exists(config_path)
+    if is_begun and Params.from_file(config_path).as_dict(quiet=True) != params:
+        raise DataError(
+            f"{folder} was begun with other settings (see its config.json): use another folder, or "
+            "remove it"
+        )
+    if not os.path.exists(os.path.join(folder, "metrics.json")):
+        train_model(Params(params), folder, recover=is_begun, file_friendly_logging=True)
 
 
 def read_measurements(folder: str, variant: str) -> List[Measurement]:

@@ -1,4 +1,5 @@
 import argparse
+import os
 from typing import Dict, List
 
 from allennlp.common import Params
@@ -8,6 +9,7 @@ from allennlp.models.model import remove_weights_related_keys_from_params
 from overrides import overrides
 
 from bidaf_plugin.commands.action import Action
+from bidaf_plugin.common.errors import DataError
 
 
 @Action.register("table")
@@ -30,6 +32,9 @@ class Table(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        for config in args.config:
+            if not os.path.isfile(config):
+                raise DataError(f"{config}: there is no such file")
         counts = [
             count_parameters_by_layer(Params.from_file(config, args.overrides))
             for config in args.config
@@ -39,6 +44,8 @@ class Table(Action):
 
 def count_parameters_by_layer(config: Params) -> Dict[str, int]:
     """The trainable parameters of each layer of a model, without word and character vectors."""
+    if "model" not in config:
+        raise DataError("the config has no key 'model'")
     model_params = config["model"]
     remove_weights_related_keys_from_params(model_params)
     model = Model.from_params(vocab=Vocabulary.empty(), params=model_params)

@@ -3,6 +3,7 @@ What people see when their input is at fault: one sentence and exit code 1, with
 """
 
 import gzip
+import json
 import os
 import re
 import sys
@@ -24,6 +25,18 @@ class DataError(ConfigurationError):
     """
 
 
+class BadLine(dict):
+    """What stands for a line of input that could not be used: `line` and `error`."""
+
+
+def check_is_text(text: str, place: str) -> None:
+    """JSON can hold halves of characters (lone surrogates), which are not text."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise DataError(f"{place}: half a character (a lone surrogate) at {error.start}") from error
+
+
 def _one_sentence(error: BaseException) -> Optional[str]:
     """What to tell the user about `error`, or None where the fault may be ours."""
     if isinstance(error, ConfigurationError):
@@ -33,6 +46,14 @@ def _one_sentence(error: BaseException) -> Optional[str]:
     if isinstance(error, (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)):
         archive = _find_local(error, "load_archive", "archive_file")
         return archive and f"{archive}: the archive is truncated or damaged ({error})"
+    if isinstance(error, TypeError) and _came_through(error, "from_params", "from_archive"):
+        return f"in the config or the predictor's arguments: {error}"
+    if isinstance(error, (ValueError, KeyError)) and _came_through(error, "with_overrides"):
+        return f"in the overrides: {error}"
+    if isinstance(error, OSError) and type(error).__module__.startswith("requests"):
+        return f"cannot download: {error}"
+    if isinstance(error, json.JSONDecodeError) and _came_through(error, "_get_predictor"):
+        return f"the predictor's arguments are not JSON: {error}"
     # Errors in jsonnet: the first line has the message, what follows is jsonnet's own traceback.
     if isinstance(error, RuntimeError) and _JSONNET_ERROR.match(str(error)):
         return "in the config: " + str(error).splitlines()[0].partition("ERROR: ")[2]
@@ -51,6 +72,10 @@ def _find_local(error: BaseException, function: str, name: str) -> Optional[Any]
         if frame.f_code.co_name == function:
             return frame.f_locals.get(name)
     return None
+
+
+def _came_through(error: BaseException, *functions: str) -> bool:
+    return any(frame.f_code.co_name in functions for frame, _ in walk_tb(error.__traceback__))
 
 
 def _full_name(error_class: Type[BaseException]) -> str:

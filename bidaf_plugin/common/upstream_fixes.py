@@ -7,6 +7,7 @@ This is the whole list:
 | the moving average is lost after `--recover` | `training/moving_average.py` |
 | dropout after `--recover` differs from an uninterrupted run | `training/random_state_callback.py` |
 | data after `--recover` comes in another order | `training/careful_validation_trainer.py` |
+| a run killed between two files ends without its best weights | `training/careful_validation_trainer.py` |
 | a run killed while it saves cannot be recovered | `training/checkpointer.py` |
 | distributed validation leaves out questions | `training/careful_validation_trainer.py` |
 | the scheduler `reduce_on_plateau` raises a TypeError | `training/reduce_on_plateau.py` |
@@ -41,7 +42,7 @@ def allow_numpy_numbers() -> None:
 
 
 def silence_known_warnings() -> None:
-    """AllenNLP's trainer and torch's LSTM warn on every run about what no user can change."""
+    """AllenNLP's trainer warns on every run about calls that no user can change."""
     warnings.filterwarnings("ignore", message=r".*torch\.cuda\.amp", category=FutureWarning)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
 
 from allennlp.common.file_utils import cached_path
 
-from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.errors import DataError, check_is_text
 
 
 class Answer(NamedTuple):
@@ -49,12 +49,17 @@ def read_squad_json(file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
     `DataError`, which names the file and the article, paragraph or question id.
     """
     content = _load_json(file_path)
+    num_questions = 0
     for article_index, article in enumerate(_get(content, "data", list, str(file_path))):
         place = f"{file_path}, article {article_index}"
         if isinstance(article, dict) and isinstance(article.get("title"), str):
             place += f" ({article['title']!r})"
         for paragraph_index, paragraph in enumerate(_get(article, "paragraphs", list, place)):
-            yield _read_paragraph(paragraph, f"{place}, paragraph {paragraph_index}")
+            read = _read_paragraph(paragraph, f"{place}, paragraph {paragraph_index}")
+            num_questions += len(read.questions)
+            yield read
+    if num_questions == 0:
+        raise DataError(f"{file_path}: there are no questions")
 
 
 def _load_json(file_path: Union[str, PathLike]) -> Any:
@@ -123,4 +128,6 @@ def _get(record: Any, key: str, kind: type, place: str, default: Optional[Any] =
     # True and False are ints to Python, but not to the writer of a JSON file.
     if not isinstance(value, kind) or isinstance(value, bool):
         raise DataError(f"{place}: {key!r} must be {_TYPE_NAMES[kind]}, found {value!r:.60}")
+    if isinstance(value, str):
+        check_is_text(value, f"{place}, {key!r}")
     return value

@@ -16,7 +16,7 @@ from bidaf_plugin.tokenizers import PtbTokenizer
 logger = logging.getLogger(__name__)
 
 TokenSpan = Tuple[int, int]
-NO_SPAN = -1
+NO_SPAN = (-1, -1)
 
 
 @DatasetReader.register("bidaf_squad")
@@ -28,9 +28,9 @@ class BidafSquadReader(DatasetReader):
     An `Instance` has the fields
 
     - `question` and `passage` : `TextField`.
-    - `answer_spans` : `ArrayField`, shape `(num_answers, 2)`, if there are answers: first and last
-      (inclusive) token of each gold answer, in the order of the file. An answer covers all tokens
-      that overlap its characters. Which of them is learned is the output layer's choice.
+    - `answer_spans` : `ArrayField`, shape `(num_answers, 2)`: first and last (inclusive) token of each
+      gold answer, in the order of the file, or -1 and -1 where there is none. An answer covers all
+      tokens that overlap its characters. Which of them is learned is the output layer's choice.
     - `metadata` : `id`, `question`, `passage` (texts), `question_tokens`, `passage_tokens` (with
       character offsets) and `answers` (gold texts).
 
@@ -140,7 +140,7 @@ class BidafSquadReader(DatasetReader):
             question_tokens,
             SharedTextField(passage_tokens),
             passage,
-            Question(id or "", question, list(answers)),
+            Question("" if id is None else id, question, list(answers)),
             spans,
         )
 
@@ -171,10 +171,9 @@ def _make_instance(
             }
         ),
     }
-    if spans:
-        fields["answer_spans"] = ArrayField(
-            numpy.array(spans), padding_value=NO_SPAN, dtype=numpy.int64
-        )
+    fields["answer_spans"] = ArrayField(
+        numpy.array(spans or [NO_SPAN]), padding_value=NO_SPAN[0], dtype=numpy.int64
+    )
     return Instance(fields)
 
 

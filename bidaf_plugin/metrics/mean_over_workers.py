@@ -19,7 +19,7 @@ class MeanOverWorkers(Metric):
     # Parameters
 
     names : `Sequence[str]`
-        The keys of what `get_metric` returns.
+        The keys of what `get_metric` returns; it returns nothing where there was nothing to score.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -41,10 +41,9 @@ class MeanOverWorkers(Metric):
         *sums, count = totals.tolist()
         if reset:
             self.reset()
-        return {
-            name: 100.0 * total / count if count else 0.0
-            for name, total in zip(self._names, sums, strict=True)
-        }
+        if not count:
+            return {}
+        return {name: 100.0 * total / count for name, total in zip(self._names, sums, strict=True)}
 
     @overrides
     def reset(self) -> None:

@@ -10,7 +10,7 @@ from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
 from allennlp.predictors import Predictor
 from overrides import overrides
 
-from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.errors import BadLine, DataError, check_is_text
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 
 
@@ -55,7 +55,7 @@ class SpanPredictor(Predictor):
         super().__init__(model, dataset_reader, frozen)
         self.skip_bad = skip_bad
         if max_answer_length is not None:
-            model._output_layer.max_answer_length = max_answer_length
+            model._output_layer.set_max_answer_length(max_answer_length)
         if pretrained_file is not None:
             _learn_words(model, pretrained_file)
 
@@ -75,8 +75,9 @@ class SpanPredictor(Predictor):
     @overrides
     def predict_batch_json(self, inputs: List[JsonDict]) -> List[JsonDict]:
         # A line that could not be read has become a record of its error, which passes through.
-        answers = iter(super().predict_batch_json([item for item in inputs if "error" not in item]))
-        return [item if "error" in item else next(answers) for item in inputs]
+        good = [item for item in inputs if not isinstance(item, BadLine)]
+        answers = iter(super().predict_batch_json(good))
+        return [item if isinstance(item, BadLine) else next(answers) for item in inputs]
 
     @overrides
     def predict_json(self, inputs: JsonDict) -> JsonDict:
@@ -108,7 +109,8 @@ class SpanPredictor(Predictor):
 
 
 def _passage(record: JsonDict) -> Any:
-    return record["passage"] if "passage" in record else record.get("context")
+    passage = record.get("passage")
+    return record.get("context") if passage is None else passage
 
 
 def _check_record(record: Any) -> None:
@@ -118,11 +120,12 @@ def _check_record(record: Any) -> None:
         )
     for name, value in (("question", record.get("question")), ("passage", _passage(record))):
         if value is None:
-            raise DataError(f"the key {name!r} is missing; found {sorted(record)!r:.200}")
+            raise DataError(f"{name!r} is missing or null; found {sorted(record)!r:.200}")
         if not isinstance(value, str):
             raise DataError(f"{name!r} must be a string, found {value!r:.60}")
         if not value.strip():
             raise DataError(f"{name!r} is empty")
+        check_is_text(value, repr(name))
 
 
 def _learn_words(model: Model, pretrained_file: str) -> None:

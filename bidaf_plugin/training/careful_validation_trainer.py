@@ -1,3 +1,4 @@
+import os
 import random
 from contextlib import contextmanager
 from typing import Dict, Iterator, Optional, Tuple
@@ -6,6 +7,7 @@ import numpy
 import torch
 from allennlp.data import TensorDict
 from allennlp.training import GradientDescentTrainer, Trainer
+from allennlp.training.trainer import TrainerCheckpoint
 from overrides import overrides
 
 from bidaf_plugin.models import AttentionFlow
@@ -14,7 +16,7 @@ from bidaf_plugin.models import AttentionFlow
 @Trainer.register("gradient_descent", constructor="from_partial_objects", exist_ok=True)
 class CarefulValidationTrainer(GradientDescentTrainer):
     """
-    AllenNLP's trainer with two repairs of its validation.
+    AllenNLP's trainer with three repairs of its validation.
 
     - In distributed training it validates on all of the data. AllenNLP's own stops all workers as soon
       as the first has no batch left, so that with uneven shares some questions are never scored. Our
@@ -24,11 +26,46 @@ class CarefulValidationTrainer(GradientDescentTrainer):
     - Validation leaves the random numbers of training alone. AllenNLP's batch samplers draw some even
       for validation; `--recover`, which replays the training data but not the validation, would
       otherwise see the data in another order than the interrupted run.
+    - The best weights are on disk before the checkpoint that counts on them. AllenNLP's own writes the
+      checkpoint first: a run killed between the two would end without its best weights.
 
     Registered as a `Trainer` with name "gradient_descent", in place of AllenNLP's.
     """
 
     _distributed: bool
+    _epoch_of_saved_best = 0
+
+    @overrides
+    def get_checkpoint_state(self) -> Optional[TrainerCheckpoint]:
+        is_end_of_epoch = self._batches_in_epoch_completed == 0
+        is_new = self._epochs_completed > self._epoch_of_saved_best
+        if is_end_of_epoch and is_new and self._primary and self._has_new_best():
+            self._epoch_of_saved_best = self._epochs_completed
+            self._best_model_filename = os.path.join(self._serialization_dir, "best.th")
+            if self._moving_average is not None:
+                self._moving_average.assign_average_value()
+            try:
+                self._save_model_state(self._best_model_filename)
+            finally:
+                if self._moving_average is not None:
+                    self._moving_average.restore()
+        return super().get_checkpoint_state()
+
+    def _has_new_best(self) -> bool:
+        is_sharded = self._ddp_wrapped_model is not None and self._ddp_wrapped_model.is_sharded
+        return (
+            self._serialization_dir is not None
+            and self._should_validate_this_epoch
+            and self._validation_data_loader is not None
+            and self._metric_tracker.is_best_so_far()
+            and not is_sharded
+        )
+
+    @overrides
+    def _save_model_state(self, path: str) -> None:
+        temporary_path = f"{path}.{os.getpid()}.tmp"
+        super()._save_model_state(temporary_path)
+        os.replace(temporary_path, path)
 
     @overrides
     def batch_outputs(self, batch: TensorDict, for_training: bool) -> Dict[str, torch.Tensor]:

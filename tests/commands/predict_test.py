@@ -46,6 +46,12 @@ class TestPredictManager:
             run(tiny_archive, lines, tmp_path)
         assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
+    def test_a_link_stays_a_link(self, tiny_archive: Path, tmp_path: Path) -> None:
+        (tmp_path / "out.jsonl").symlink_to(tmp_path / "target.jsonl")
+        run(tiny_archive, [json.dumps(GOOD).encode()], tmp_path)
+        assert (tmp_path / "out.jsonl").is_symlink()
+        assert json.loads((tmp_path / "target.jsonl").read_text())["id"] == "a"
+
     def test_bad_lines_can_be_skipped(self, tiny_archive: Path, tmp_path: Path) -> None:
         lines = [b"nonsense", json.dumps(GOOD).encode(), b'{"passage": "x"}']
         first, answer, third = run(tiny_archive, lines, tmp_path, skip_bad=True)

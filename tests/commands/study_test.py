@@ -49,9 +49,15 @@ class TestStudy:
             "allennlp.commands.train.train_model",
             lambda params, folder, recover, **kwargs: calls.append(recover),
         )
-        for variant in ("one", "two", "three"):
-            train_variant(Params(tiny_params()), str(tmp_path / variant), 4, 2)
-        assert calls == [True, False]
+        (tmp_path / "four").mkdir()
+        for variant, choices in (("one", ""), ("two", "beta:: 'mlp'"), ("three", ""), ("four", "")):
+            train_variant(Params(tiny_params(choices)), str(tmp_path / variant), 4, 2)
+        assert calls == [True, False, False]
+
+        # What was begun with other settings does not pass for the same.
+        for choices, steps in (("alpha:: 'dot'", 4), ("beta:: 'mlp'", 6)):
+            with pytest.raises(DataError, match="two was begun with other settings"):
+                train_variant(Params(tiny_params(choices)), str(tmp_path / "two"), steps, 2)
 
         write_comparison(str(tmp_path), ["one", "two", "three"])
         rows = (tmp_path / "comparison.csv").read_text().splitlines()
@@ -72,7 +78,7 @@ class TestStudy:
         ]
 
     def test_the_budget_is_the_same_for_all(self, tmp_path: Path) -> None:
-        train_variant(Params(tiny_params()), str(tmp_path / "one"), 3, 3)
+        train_variant(Params(tiny_params()), str(tmp_path / "one"), 6, 3)
         config = json.loads((tmp_path / "one" / "config.json").read_text())
-        assert config["data_loader"]["batches_per_epoch"] == 1
+        assert config["data_loader"]["batches_per_epoch"] == 2
         assert config["trainer"]["num_epochs"] == config["trainer"]["patience"] == 3

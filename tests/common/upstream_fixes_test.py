@@ -2,6 +2,7 @@
 The fixes of bidaf_plugin/common/upstream_fixes.py which are not tested with their own module.
 """
 
+import random
 import warnings
 from pathlib import Path
 from typing import Any, Dict
@@ -19,6 +20,7 @@ from allennlp.training.learning_rate_schedulers.pytorch_lr_schedulers import (
 from allennlp.training.trainer import TrainerCheckpoint
 
 from bidaf_plugin.training import AtomicCheckpointer, CarefulValidationTrainer, RandomStateCallback
+from bidaf_plugin.training.careful_validation_trainer import _untouched_random_numbers
 
 
 def make_optimizer() -> torch.optim.Optimizer:
@@ -132,5 +134,15 @@ class TestRandomStateCallback:
 
 
 class TestCarefulValidationTrainer:
+    def test_validation_leaves_the_random_numbers_of_training_alone(self) -> None:
+        state = random.getstate(), numpy.random.get_state(legacy=False)["state"]["key"].tolist()
+        with _untouched_random_numbers():
+            random.random(), numpy.random.rand()
+            assert random.getstate() != state[0]
+        assert (
+            random.getstate(),
+            numpy.random.get_state(legacy=False)["state"]["key"].tolist(),
+        ) == state
+
     def test_is_what_a_config_gets(self) -> None:
         assert Trainer.by_name(Trainer.default_implementation).__self__ is CarefulValidationTrainer

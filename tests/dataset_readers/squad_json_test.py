@@ -51,6 +51,8 @@ class TestReadSquadJson:
         [
             (lambda squad: squad.pop("data"), ["'data'", "missing"]),
             (lambda squad: squad.update(data={}), ["'data'", "a list"]),
+            (lambda squad: squad.update(data=[]), ["no questions"]),
+            (lambda squad: first_question(squad).update(question="\ud800?"), ["lone surrogate"]),
             (lambda squad: squad["data"].insert(0, "x"), ["article 0", "'paragraphs'"]),
             (
                 lambda squad: squad["data"][1]["paragraphs"][0].pop("context"),

@@ -7,8 +7,10 @@ import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
+from allennlp.data import DatasetReader
 from allennlp.models import load_archive
 
+from bidaf_plugin.common.errors import DataError
 from tests.helpers import as_tensors, build_model, read_tiny, tiny_params, without_onednn
 
 
@@ -66,20 +68,26 @@ class TestAttentionFlow:
             assert passage[start:end] == prediction["best_span_str"]
             assert prediction["best_span_str"].strip()
 
-    def test_no_loss_without_answers(self) -> None:
+    def test_questions_without_answers_count_for_nothing(self) -> None:
         params = tiny_params()
         instances = read_tiny(params)
         model = build_model(params, instances)
         tensors = as_tensors(instances, model.vocab)
-        del tensors["answer_spans"]
-        assert "loss" not in model(**tensors)
-        assert model.get_metrics() == {
-            "em": 0.0,
-            "f1": 0.0,
-            "start_accuracy": 0.0,
-            "end_accuracy": 0.0,
-            "span_accuracy": 0.0,
-        }
+        loss = model(**tensors)["loss"]
+        metrics = model.get_metrics(reset=True)
+
+        reader = DatasetReader.from_params(Params(params["validation_dataset_reader"]))
+        own_text = reader.text_to_instance("Who?", "It was Ada.")
+        reader.apply_token_indexers(own_text)
+        mixed = as_tensors([*instances, own_text], model.vocab)
+        torch.testing.assert_close(model(**mixed)["loss"], loss)
+        assert model.get_metrics(reset=True) == metrics
+
+        alone = as_tensors([own_text], model.vocab)
+        assert "loss" not in model(**alone)
+        assert model.get_metrics() == {}
+        with pytest.raises(DataError, match="no question with an answer"):
+            model.train()(**alone)
 
     @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
     def test_half_precision_gives_finite_numbers(self, dtype: torch.dtype) -> None:

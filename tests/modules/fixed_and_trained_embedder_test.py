@@ -62,6 +62,12 @@ class TestFixedAndTrainedEmbedder:
         with pytest.raises(ConfigurationError, match="line 1.*2 numbers.*'embedding_dim' is 7"):
             FixedAndTrainedEmbedder(self.vocab, 7, vectors)
 
+    def test_words_with_blanks_are_passed_over(self, tmp_path: Path) -> None:
+        path = tmp_path / "vectors.txt"
+        path.write_text("dog 3 4\ncat a@b.c 7 8\ncat 1 2\n")
+        embedder = FixedAndTrainedEmbedder(self.vocab, 2, str(path))
+        assert embedder(self.ids("cat", "dog")).tolist() == [[[1, 2], [3, 4]]]
+
     def test_a_file_of_another_kind_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "x.txt"
         path.write_text("cat is an animal\n")

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from allennlp.common.checks import ConfigurationError
 from allennlp.predictors import Predictor
 
 from bidaf_plugin.common.errors import DataError
@@ -42,6 +43,10 @@ class TestSpanPredictor:
         assert predictor.predict_json(other_keys) == answer
         assert predictor.predict(RECORD["question"], RECORD["passage"], "q1") == answer
 
+    def test_ids_and_other_keys_pass_unchanged(self, predictor: SpanPredictor) -> None:
+        for id in ("x", 0, 7):
+            assert predictor.predict_json({**RECORD, "id": id, "error": "mine"})["id"] == id
+
     def test_a_batch_gives_the_same_answers(self, predictor: SpanPredictor) -> None:
         records = [RECORD, {"question": "How far?", "passage": "It carries 18 miles, not 20."}]
         batch = predictor.predict_batch_json(records)
@@ -60,6 +65,8 @@ class TestSpanPredictor:
             ({"question": "x", "passage": ["y"]}, "'passage' must be a string"),
             ({"question": " ", "passage": "x"}, "'question' is empty"),
             ({"question": "x", "context": "\n"}, "'passage' is empty"),
+            ({"question": "x", "passage": None}, "'passage' is missing or null"),
+            ({"question": "x", "passage": "\ud800"}, "lone surrogate"),
         ],
     )
     def test_bad_records_are_refused(
@@ -79,6 +86,8 @@ class TestSpanPredictor:
         predictor = Predictor.from_path(tiny_archive, max_answer_length=1)
         first, last = predictor.predict_json(RECORD)["best_span"]
         assert first == last
+        with pytest.raises(ConfigurationError, match="max_answer_length"):
+            Predictor.from_path(tiny_archive, max_answer_length=0)
 
     def test_words_of_a_vector_file_become_known(self, tiny_archive: Path, tmp_path: Path) -> None:
         vectors = tmp_path / "vectors.txt"

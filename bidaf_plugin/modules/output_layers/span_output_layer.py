@@ -6,11 +6,13 @@ from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 from allennlp.nn import util
 from overrides import overrides
 
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.metrics import SpanAccuracy, SquadEmAndF1
 from bidaf_plugin.modules.fast_dropout import FastDropout
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
 from bidaf_plugin.nn.spans import best_span
 
+NO_SPAN = -1
 _END_INPUTS = ("authors_code", "paper_text")
 _TRAINING_TARGETS = ("first", "drawn")
 
@@ -61,10 +63,6 @@ class SpanOutputLayer(OutputLayer):
         super().__init__()
         _check_choice("end_input", end_input, _END_INPUTS)
         _check_choice("training_target", training_target, _TRAINING_TARGETS)
-        if max_answer_length is not None and max_answer_length < 1:
-            raise ConfigurationError(
-                f"max_answer_length must be 1 or more, not {max_answer_length}"
-            )
         end_input_dim = (
             modeled_dim if end_input == "paper_text" else query_aware_dim + 3 * modeled_dim
         )
@@ -79,12 +77,23 @@ class SpanOutputLayer(OutputLayer):
         self._end_encoder = end_encoder
         self._end_input = end_input
         self._training_target = training_target
-        self.max_answer_length = max_answer_length
+        self._max_answer_length: Optional[int] = None
+        self.set_max_answer_length(max_answer_length)
         self._dropout = FastDropout(dropout)
         self._start_scorer = torch.nn.Linear(query_aware_dim + modeled_dim, 1)
         self._end_scorer = torch.nn.Linear(query_aware_dim + end_encoder.get_output_dim(), 1)
         self._em_and_f1 = SquadEmAndF1()
         self._span_accuracy = SpanAccuracy()
+
+    def set_max_answer_length(self, max_answer_length: Optional[int]) -> None:
+        """Changes the largest number of tokens of an answer; None for no limit."""
+        if max_answer_length is not None and not (
+            isinstance(max_answer_length, int) and max_answer_length >= 1
+        ):
+            raise ConfigurationError(
+                f"max_answer_length must be a number of tokens, 1 or more, not {max_answer_length!r}"
+            )
+        self._max_answer_length = max_answer_length
 
     @overrides
     def get_query_aware_dim(self) -> int:
@@ -107,7 +116,8 @@ class SpanOutputLayer(OutputLayer):
 
         answer_spans : `torch.LongTensor`, optional
             Shape `(batch_size, num_answers, 2)`: first and last (inclusive) token of each gold
-            answer, padded with -1.
+            answer, padded with -1. A question without answers has only padding: it counts neither for
+            the loss nor for the score.
 
         # Returns
 
@@ -134,15 +144,17 @@ class SpanOutputLayer(OutputLayer):
             self._end_scorer, query_aware_passage, end_encoded, passage_mask
         )
         # Shape: (batch_size, 2) and (batch_size,)
-        best_spans, best_scores = best_span(start_log_probs, end_log_probs, self.max_answer_length)
+        best_spans, best_scores = best_span(start_log_probs, end_log_probs, self._max_answer_length)
         output_dict = {
             "span_start_log_probs": start_log_probs,
             "span_end_log_probs": end_log_probs,
             "best_span": best_spans,
             "confidence": best_scores.exp(),
         }
-        if answer_spans is not None:
+        if answer_spans is not None and (answer_spans >= 0).any():
             output_dict["loss"] = self._loss(start_log_probs, end_log_probs, answer_spans)
+        elif answer_spans is not None and self.training:
+            raise DataError("a batch of training data has no question with an answer")
         return output_dict
 
     def _log_probs(
@@ -192,16 +204,22 @@ class SpanOutputLayer(OutputLayer):
         answer_spans: torch.Tensor,
     ) -> torch.Tensor:
         if self.training and self._training_target == "drawn":
+            # Shape: (batch_size, num_answers)
+            can_be_drawn = answer_spans[:, :, 0] >= 0
+            # A question without answers draws one of its paddings, which the loss ignores.
+            can_be_drawn = can_be_drawn | ~can_be_drawn.any(dim=1, keepdim=True)
             # Shape: (batch_size, 1)
-            chosen = (answer_spans[:, :, 0] >= 0).float().multinomial(1)
+            chosen = can_be_drawn.float().multinomial(1)
         else:
             # Shape: (batch_size, 1)
             chosen = answer_spans.new_zeros(answer_spans.size(0), 1)
         # Shape: (batch_size, 2)
         target = answer_spans.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 2)).squeeze(1)
-        return torch.nn.functional.nll_loss(
-            start_log_probs, target[:, 0]
-        ) + torch.nn.functional.nll_loss(end_log_probs, target[:, 1])
+        start_loss, end_loss = (
+            torch.nn.functional.nll_loss(log_probs, target[:, side], ignore_index=NO_SPAN)
+            for side, log_probs in enumerate((start_log_probs, end_log_probs))
+        )
+        return start_loss + end_loss
 
     @overrides(check_signature=False)
     def update_metrics(  # type: ignore[override]
@@ -210,9 +228,16 @@ class SpanOutputLayer(OutputLayer):
         metadata: List[Dict[str, Any]],
         answer_spans: torch.Tensor,
     ) -> None:
-        self._span_accuracy(output_dict["best_span"], answer_spans)
-        answers = self.make_output_human_readable(output_dict, metadata)["best_span_str"]
-        self._em_and_f1(answers, [item["answers"] for item in metadata])
+        # Shape: (batch_size,)
+        has_answer = answer_spans[:, 0, 0] >= 0
+        self._span_accuracy(output_dict["best_span"][has_answer], answer_spans[has_answer])
+        predictions = self.make_output_human_readable(output_dict, metadata)["best_span_str"]
+        answered = [
+            (prediction, item["answers"])
+            for prediction, item in zip(predictions, metadata, strict=True)
+            if item["answers"]
+        ]
+        self._em_and_f1([text for text, _ in answered], [answers for _, answers in answered])
 
     @overrides
     def get_metrics(self, reset: bool = False) -> Dict[str, float]:

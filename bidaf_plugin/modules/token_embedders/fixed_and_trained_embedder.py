@@ -161,11 +161,19 @@ def _read_vectors(
     vectors: Dict[str, numpy.ndarray] = {}
     with EmbeddingsTextFile(pretrained_file) as file:
         for line_number, line in enumerate(Tqdm.tqdm(file, desc="reading word vectors"), start=1):
-            word, _, numbers = line.rstrip().partition(" ")
+            # From the right: some files have "words" with blanks in them, which no tokenizer makes.
+            word, *numbers = line.rstrip().rsplit(" ", embedding_dim)
+            if line_number == 1:
+                num_numbers = len(line.rstrip().split(" ")) - 1
+                if num_numbers != embedding_dim:
+                    raise ConfigurationError(
+                        f"{pretrained_file}, line 1: the vector has {num_numbers} numbers, but "
+                        f"'embedding_dim' is {embedding_dim}"
+                    )
             if word not in wanted:
                 continue
             try:
-                vector = numpy.array(numbers.split(" "), dtype=numpy.float32)
+                vector = numpy.array(numbers, dtype=numpy.float32)
             except ValueError as error:
                 raise ConfigurationError(
                     f"{pretrained_file}, line {line_number}: not a row of word vectors ({error})"
