@@ -48,9 +48,24 @@ def read_squad_json(file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
 
     `DataError`, which names the file and the article, paragraph or question id.
     """
-    content = _load_json(file_path)
+    yield from parse_squad_json(read_bytes(file_path), file_path)
+
+
+def read_bytes(file_path: Union[str, PathLike]) -> bytes:
+    try:
+        with open(cached_path(file_path), "rb") as file:
+            return file.read()
+    except FileNotFoundError as error:
+        raise DataError(f"{file_path}: there is no such file") from error
+
+
+def parse_squad_json(content: bytes, file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
+    """What `read_squad_json` does, with the content of the file."""
+    articles = _get(_load_json(content, file_path), "data", list, str(file_path))
     num_questions = 0
-    for article_index, article in enumerate(_get(content, "data", list, str(file_path))):
+    for article_index in range(len(articles)):
+        # Articles are let go as they are read, which leaves their memory to what is made of them.
+        article, articles[article_index] = articles[article_index], None
         place = f"{file_path}, article {article_index}"
         if isinstance(article, dict) and isinstance(article.get("title"), str):
             place += f" ({article['title']!r})"
@@ -62,15 +77,11 @@ def read_squad_json(file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
         raise DataError(f"{file_path}: there are no questions")
 
 
-def _load_json(file_path: Union[str, PathLike]) -> Any:
+def _load_json(content: bytes, file_path: Union[str, PathLike]) -> Any:
     try:
-        with open(cached_path(file_path), "rb") as file:
-            content = file.read()
         if content[:2] == b"\x1f\x8b":
             content = gzip.decompress(content)
         return json.loads(content.decode("utf-8"))
-    except FileNotFoundError as error:
-        raise DataError(f"{file_path}: there is no such file") from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{file_path}: the gzip file is truncated or damaged ({error})") from error
     except UnicodeDecodeError as error:

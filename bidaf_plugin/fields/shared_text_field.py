@@ -1,16 +1,15 @@
 from collections import defaultdict
-from typing import ClassVar, Dict, List, Optional, Tuple
+from typing import ClassVar, Dict, Optional, Sequence, Tuple
 
 from allennlp.data import Token, TokenIndexer, Vocabulary
-from allennlp.data.fields import TextField
 from overrides import overrides
 
-Counts = Dict[str, Dict[str, int]]
+from bidaf_plugin.fields.compact_text_field import CompactTextField, Counts
 
 
-class SharedTextField(TextField):
+class SharedTextField(CompactTextField):
     """
-    A `TextField` that several instances hold together: the passage of all questions on a paragraph.
+    A text field that several instances hold together: the passage of all questions on a paragraph.
 
     AllenNLP asks every instance to count and to index its fields, so a plain `TextField` would do
     the same work once per question; this one does it once and keeps the result.
@@ -22,7 +21,7 @@ class SharedTextField(TextField):
     _latest_counts: ClassVar[Tuple[Optional["SharedTextField"], Counts]] = (None, {})
 
     def __init__(
-        self, tokens: List[Token], token_indexers: Optional[Dict[str, TokenIndexer]] = None
+        self, tokens: Sequence[Token], token_indexers: Optional[Dict[str, TokenIndexer]] = None
     ) -> None:
         super().__init__(tokens, token_indexers)
         self._indexed_with: Optional[Vocabulary] = None

@@ -1,16 +1,16 @@
 import json
 from typing import Any, Dict, List, Optional
 
-import numpy
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
-from allennlp.data.fields import ArrayField
+from allennlp.data.fields import MetadataField
 from allennlp.models import Model
 from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
 from allennlp.predictors import Predictor
 from overrides import overrides
 
 from bidaf_plugin.common.errors import BadLine, DataError, check_is_text
+from bidaf_plugin.fields import AnswerSpansField
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 
 
@@ -102,9 +102,9 @@ class SpanPredictor(Predictor):
     ) -> List[Instance]:
         """The instance with the predicted span as its answer, for AllenNLP's interpretation."""
         labeled = instance.duplicate()
-        span = numpy.array([outputs["best_span"]])
-        labeled.add_field("answer_spans", ArrayField(span, dtype=numpy.int64))
-        labeled["metadata"].metadata["answers"] = [outputs["best_span_str"]]
+        labeled.fields["answer_spans"] = AnswerSpansField([tuple(outputs["best_span"])])
+        metadata = instance["metadata"].metadata.with_answers([outputs["best_span_str"]])
+        labeled.fields["metadata"] = MetadataField(metadata)
         return [labeled]
 
 

@@ -1,3 +1,5 @@
 from bidaf_plugin.token_indexers.word_characters_indexer import (
     WordCharactersIndexer as WordCharactersIndexer,
 )
+from bidaf_plugin.token_indexers.word_id_indexer import WordIdIndexer as WordIdIndexer
+from bidaf_plugin.token_indexers.word_indexer import WordIndexer as WordIndexer

@@ -1,7 +1,9 @@
 from collections import defaultdict
 from typing import Dict
 
+import torch
 from allennlp.data import Token, Vocabulary
+from allennlp.data.token_indexers import TokenCharactersIndexer
 
 from bidaf_plugin.token_indexers import WordCharactersIndexer
 
@@ -27,16 +29,25 @@ class TestWordCharactersIndexer:
         ]
         assert indices["x"] == self.vocab.get_token_index("@@UNKNOWN@@", "token_characters")
 
-    def test_rows_are_shared_between_occurrences_and_renewed_when_the_vocabulary_grows(
-        self,
-    ) -> None:
-        first, second = self.indexer.tokens_to_indices([Token("ax"), Token("ax")], self.vocab)[
-            "token_characters"
-        ]
-        assert first is second
+    def test_rows_are_renewed_when_the_vocabulary_grows(self) -> None:
+        (first,) = self.indexer.tokens_to_indices([Token("ax")], self.vocab)["token_characters"]
         new_index = self.vocab.add_token_to_namespace("x", "token_characters")
         (renewed,) = self.indexer.tokens_to_indices([Token("ax")], self.vocab)["token_characters"]
         assert renewed[1] == new_index != first[1]
+
+    def test_gives_what_allennlp_s_character_indexer_gives(self) -> None:
+        text = "abc cab? 日本 😀a x\0y \0"
+        tokens = [Token(word) for word in text.split(" ")]
+        vocab = Vocabulary(counter={"token_characters": dict.fromkeys("ab日😀\x00", 1)})
+        plain = TokenCharactersIndexer(min_padding_length=4)
+        expected = plain.tokens_to_indices(tokens, vocab)
+        lengths = {"token_characters": 7, "num_token_characters": 4}
+        assert torch.equal(
+            self.indexer.as_padded_tensor_dict(
+                self.indexer.tokens_to_indices(tokens, vocab), {"token_characters": 7}
+            )["token_characters"],
+            plain.as_padded_tensor_dict(expected, lengths)["token_characters"],
+        )
 
     def test_an_empty_text_is_padding(self) -> None:
         tensors = self.indexer.as_padded_tensor_dict(

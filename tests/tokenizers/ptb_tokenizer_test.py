@@ -58,3 +58,22 @@ class TestPtbTokenizer:
         text = "one two-three four. one two-three five"
         assert [t.text for t in small.tokenize(text)] == words(text)
         assert len(small._pieces_of_chunk) <= 2
+
+    @pytest.mark.parametrize("split_compounds", [True, False])
+    def test_many_texts_at_once_are_cut_like_each_alone(self, split_compounds: bool) -> None:
+        texts = [
+            "It didn't  rain in 1641-1679. ",
+            "",
+            "\n\t a\u00a0b\nc ",
+            "   ",
+            "It was 日本語 – naïve 😀text (1.5°C).",
+            "again: It didn't",
+        ]
+        tokenizer = PtbTokenizer(split_compounds, max_cached_chunks=5)
+        alone = [tokenizer.tokenize(text) for text in texts]
+        # Twice, since the memory of chunks is emptied in between.
+        for _ in range(2):
+            together = tokenizer.batch_tokenize(texts)
+            assert [list(tokens) for tokens in together] == alone
+            assert [tokens.text for tokens in together] == texts
+        assert tokenizer.batch_tokenize([]) == []

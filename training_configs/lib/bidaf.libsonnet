@@ -101,7 +101,7 @@
     tokenizer: { type: 'ptb' },
     question_tokenizer: { type: 'ptb', split_compounds: false },
     token_indexers: {
-      [if $.word_embedding then 'tokens']: { type: 'single_id', lowercase_tokens: true },
+      [if $.word_embedding then 'tokens']: { type: 'word_id', lowercase_tokens: true },
       [if $.character_embedding then 'token_characters']:
         { type: 'word_characters', max_word_length: 16 },
     },

@@ -1,0 +1,89 @@
+from copy import deepcopy
+from typing import Dict, List, Optional, Sequence
+
+from allennlp.data import Token, TokenIndexer, Vocabulary
+from allennlp.data.fields import TextField
+from allennlp.data.fields.text_field import TextFieldTensors
+from overrides import overrides
+
+from bidaf_plugin.token_indexers import WordIndexer
+from bidaf_plugin.tokenizers import TextTokens
+
+Counts = Dict[str, Dict[str, int]]
+
+
+class CompactTextField(TextField):
+    """
+    A `TextField` that needs little time and memory when its tokens are `TextTokens` and its indexers
+    are `WordIndexer`s: the indices are then taken from a table when a batch is made, and not kept.
+    With other tokens or other indexers it works like a plain `TextField`.
+    """
+
+    __slots__ = ["_vocab"]
+
+    def __init__(
+        self, tokens: Sequence[Token], token_indexers: Optional[Dict[str, TokenIndexer]] = None
+    ) -> None:
+        # TextField looks at every token, which would be made for that purpose.
+        super().__init__([] if isinstance(tokens, TextTokens) else tokens, token_indexers)
+        self.tokens = tokens  # type: ignore[misc]
+        # The vocabulary that a field without indices of its own was indexed with.
+        self._vocab: Optional[Vocabulary] = None
+
+    @overrides
+    def count_vocab_items(self, counter: Counts) -> None:
+        words = _words(self.tokens)
+        for indexer in self.token_indexers.values():
+            if isinstance(indexer, WordIndexer):
+                indexer.count_words(words, counter)
+            else:
+                for token in self.tokens:
+                    indexer.count_vocab_items(token, counter)
+
+    @overrides
+    def index(self, vocab: Vocabulary) -> None:
+        indexers = self.token_indexers.values()
+        if isinstance(self.tokens, TextTokens) and all(
+            isinstance(i, WordIndexer) for i in indexers
+        ):
+            self._vocab = vocab
+            for indexer in indexers:
+                # Made now, so that the first batch need not wait for it.
+                indexer.table(self.tokens.lexicon, vocab)
+        else:
+            self._vocab = None
+            super().index(vocab)
+
+    @overrides
+    def get_padding_lengths(self) -> Dict[str, int]:
+        if self._vocab is None:
+            return super().get_padding_lengths()
+        return {
+            f"{name}___{indexer.output_name}": len(self.tokens)
+            for name, indexer in self.token_indexers.items()
+        }
+
+    @overrides
+    def as_tensor(self, padding_lengths: Dict[str, int]) -> TextFieldTensors:
+        if self._vocab is None:
+            return super().as_tensor(padding_lengths)
+        tensors = {}
+        for name, indexer in self.token_indexers.items():
+            length = padding_lengths[f"{name}___{indexer.output_name}"]
+            indices = indexer.tokens_to_indices(self.tokens, self._vocab)
+            tensors[name] = indexer.as_padded_tensor_dict(indices, {indexer.output_name: length})
+        return tensors
+
+    @overrides
+    def duplicate(self) -> "CompactTextField":
+        indexers = None if self._token_indexers is None else dict(self._token_indexers)
+        copied = type(self)(deepcopy(self.tokens), indexers)
+        copied._indexed_tokens = deepcopy(self._indexed_tokens)
+        copied._vocab = self._vocab
+        return copied
+
+
+def _words(tokens: Sequence[Token]) -> List[str]:
+    if isinstance(tokens, TextTokens):
+        return tokens.words()
+    return [token.ensure_text() for token in tokens]

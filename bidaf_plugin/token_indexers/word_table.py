@@ -1,0 +1,37 @@
+from typing import Callable, Optional, Sequence
+
+import numpy
+from allennlp.data import Vocabulary
+
+MakeRows = Callable[[Sequence[str], Vocabulary], numpy.ndarray]
+
+
+class WordTable:
+    """
+    What a `WordIndexer` has found for the words of a `Lexicon`: a row of indices per word. It grows
+    with the lexicon, and holds for a vocabulary at the size that it had.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, vocabulary_size: int) -> None:
+        self._made_with = (vocabulary, vocabulary_size)
+        self._num_words = 0
+        self._rows: Optional[numpy.ndarray] = None
+
+    def holds_for(self, vocabulary: Vocabulary, vocabulary_size: int) -> bool:
+        made_with_vocabulary, made_with_size = self._made_with
+        return made_with_vocabulary is vocabulary and made_with_size == vocabulary_size
+
+    def rows(self, words: Sequence[str], make_rows: MakeRows) -> numpy.ndarray:
+        """The rows of `words`, which are those of the calls before and new ones behind them."""
+        if self._rows is None:
+            self._rows = make_rows(words, self._made_with[0])
+        elif len(words) > self._num_words:
+            new_rows = make_rows(words[self._num_words :], self._made_with[0])
+            if len(words) > len(self._rows):
+                # Twice as large, so that many small additions do not take long.
+                larger = numpy.zeros((2 * len(words), *new_rows.shape[1:]), new_rows.dtype)
+                larger[: self._num_words] = self._rows[: self._num_words]
+                self._rows = larger
+            self._rows[self._num_words : len(words)] = new_rows
+        self._num_words = len(words)
+        return self._rows

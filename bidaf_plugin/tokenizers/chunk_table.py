@@ -1,0 +1,90 @@
+from array import array
+from typing import Callable, Dict, Iterable, List, Tuple
+
+import numpy
+
+from bidaf_plugin.tokenizers.lexicon import Lexicon
+from bidaf_plugin.tokenizers.text_tokens import TextTokens
+from bidaf_plugin.tokenizers.token_table import TokenTable
+
+
+class ChunkTable(Dict[str, int]):
+    """
+    How each distinct chunk of text (what stands between two spaces) is cut into words. A chunk is
+    cut once; after that a text is a list of chunk numbers, and the tokens of many texts are gathered
+    at once by numpy.
+
+    The dictionary has the number of each chunk; asking for a new chunk takes it in.
+
+    # Parameters
+
+    cut : `Callable[[str], Iterable[Tuple[int, str]]]`
+        Gives the words of a chunk with their offsets.
+    """
+
+    def __init__(self, cut: Callable[[str], Iterable[Tuple[int, str]]]) -> None:
+        super().__init__()
+        self._cut = cut
+        self._lexicon = Lexicon()
+        # The words of all chunks, one chunk after the other: number in the lexicon and place in the chunk.
+        self._word_numbers = array("i")
+        self._word_starts = array("i")
+        self._word_ends = array("i")
+        # By chunk: its first word (and, at the end, one past the last word), its length.
+        self._first_words = array("i", [0])
+        self._lengths = array("i")
+
+    def __missing__(self, chunk: str) -> int:
+        number = self[chunk] = len(self)
+        for offset, word in self._cut(chunk):
+            self._word_numbers.append(self._lexicon.number(word))
+            self._word_starts.append(offset)
+            self._word_ends.append(offset + len(word))
+        self._first_words.append(len(self._word_numbers))
+        self._lengths.append(len(chunk))
+        return number
+
+    def tokenize(self, texts: List[str]) -> List[TextTokens]:
+        chunks: List[str] = []
+        num_chunks = []
+        for text in texts:
+            chunks_of_text = text.split(" ")
+            num_chunks.append(len(chunks_of_text))
+            chunks += chunks_of_text
+        chunk_numbers = numpy.fromiter(map(self.__getitem__, chunks), numpy.int32, len(chunks))
+        table, first_rows = self._gather(chunk_numbers, numpy.cumsum([0, *num_chunks]))
+        return [
+            TextTokens(text, table, first_row, end_row)
+            for text, first_row, end_row in zip(texts, first_rows, first_rows[1:], strict=False)
+        ]
+
+    def _gather(
+        self, chunk_numbers: numpy.ndarray, first_chunks: numpy.ndarray
+    ) -> Tuple[TokenTable, List[int]]:
+        """
+        The tokens of texts, given as the numbers of their chunks and the place of each text's first
+        chunk, and the row at which each text begins (and the last one ends).
+        """
+        first_words = numpy.array(self._first_words)
+        # Shape: (num_chunks,)
+        num_words = numpy.diff(first_words)[chunk_numbers]
+        # Shape: (num_chunks + 1,)
+        end_rows = numpy.concatenate([[0], numpy.cumsum(num_words)])
+        chunk_starts = numpy.concatenate(
+            [[0], numpy.cumsum(numpy.array(self._lengths)[chunk_numbers] + 1)]
+        )
+        # Characters are counted from the beginning of the text.
+        text_starts = numpy.repeat(chunk_starts[first_chunks[:-1]], numpy.diff(first_chunks))
+        chunk_starts = chunk_starts[:-1] - text_starts
+        # Shape: (num_tokens,)
+        words = numpy.arange(end_rows[-1]) + numpy.repeat(
+            first_words[chunk_numbers] - end_rows[:-1], num_words
+        )
+        chunk_starts = numpy.repeat(chunk_starts, num_words)
+        table = TokenTable(
+            self._lexicon,
+            word_numbers=numpy.array(self._word_numbers)[words],
+            starts=(chunk_starts + numpy.array(self._word_starts)[words]).astype(numpy.int32),
+            ends=(chunk_starts + numpy.array(self._word_ends)[words]).astype(numpy.int32),
+        )
+        return table, end_rows[first_chunks].tolist()

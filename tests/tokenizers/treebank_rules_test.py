@@ -1,0 +1,58 @@
+import random
+from typing import List
+
+import pytest
+import spacy
+
+from bidaf_plugin.dataset_readers.squad_json import read_squad_json
+from bidaf_plugin.tokenizers.treebank_rules import TreebankRules
+from tests.helpers import REAL_DATA, needs_real_data
+
+WORDS = [
+    *["word", "Word", "NASA", "McD", "a", "I", "É", "café", "US", "km", "m", "in", "em", "cause"],
+    *["Mr", "St", "etc", "it", "don", "o", "p", "日本", "ß", "Ünal", "ДНК", "s", "th", "No", "Jan"],
+    *["cannot", "dont", "Id", "am", "Ph", "C", "D", "o'clock", "Inc.", "e.g.", ":)", "US$"],
+    *["1990", "5", "8", "33", "1,000", "3.5", "1990s", "1st", "MP3", "5km"],
+]
+
+
+@pytest.fixture(scope="module")
+def rules() -> TreebankRules:
+    return TreebankRules()
+
+
+def cut_by_spacy(chunks: List[str]) -> List[List[str]]:
+    tokenizer = spacy.blank("en").tokenizer
+    return [[token.text for token in tokenizer(chunk)] for chunk in chunks]
+
+
+class TestTreebankRules:
+    def test_cuts_like_spacy(self, rules: TreebankRules) -> None:
+        generator = random.Random(0)
+        draw = generator.choice
+        chunks = []
+        for _ in range(5_000):
+            chunk = "".join(draw("\"'([“‘$£€") for _ in range(draw([0, 0, 0, 1, 2]))) + draw(WORDS)
+            while generator.random() < 0.3:
+                chunk += draw("-–—/.") + draw(WORDS)
+            chunk += draw(["", "", "'s", "’s", "'"])
+            chunk += "".join(draw(",;:?!)]\"'”’.%") for _ in range(draw([0, 1, 1, 2, 3])))
+            chunks.append(chunk)
+        for chunk, expected in zip(chunks, cut_by_spacy(chunks), strict=True):
+            assert rules.cut(chunk) == expected
+
+    def test_special_cases_are_spacy_s(self, rules: TreebankRules) -> None:
+        chunks = [case for case in sorted(rules._special_cases) if not case.isspace()]
+        for chunk, expected in zip(chunks, cut_by_spacy(chunks), strict=True):
+            assert rules.cut(chunk) == expected
+
+    @needs_real_data
+    def test_cuts_all_of_squad_dev_like_spacy(self, rules: TreebankRules) -> None:
+        assert REAL_DATA is not None
+        chunks = set()
+        for paragraph in read_squad_json(REAL_DATA / "squad" / "dev-v1.1.json.gz"):
+            chunks.update(paragraph.passage.split())
+            for question in paragraph.questions:
+                chunks.update(question.text.split())
+        for chunk, expected in zip(chunks, cut_by_spacy(list(chunks)), strict=True):
+            assert rules.cut(chunk) == expected
