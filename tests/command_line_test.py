@@ -137,7 +137,8 @@ class TestCommandLine:
 
     def test_distributed_training_scores_every_question(self, tmp_path: Path) -> None:
         # Five questions, two workers: an odd number, and one worker has a batch more.
-        config = write_config(tmp_path, "batch_size:: 1", distributed={"cuda_devices": [-1, -1]})
+        choices = "batch_size:: 1, validation_batch_size:: 1"
+        config = write_config(tmp_path, choices, distributed={"cuda_devices": [-1, -1]})
         run = tmp_path / "run"
         trained = allennlp("train", str(config), "-s", str(run))
         assert trained.returncode == 0, trained.stderr

@@ -4,6 +4,7 @@ from typing import Any, Dict
 
 import pytest
 from allennlp.common import Params
+from allennlp.data import BatchSampler
 
 from tests.helpers import ROOT, build_model, read_tiny, tiny_params
 
@@ -30,6 +31,21 @@ class TestTrainingConfigs:
         assert params["dataset_reader"]["max_passage_length"] == 400
         for limit in ("max_passage_length", "max_question_length"):
             assert limit not in params["validation_dataset_reader"]
+
+    def test_batches_by_count_and_by_tokens(self) -> None:
+        params = tiny_params("batch_size:: 30, max_tokens_per_batch:: 9000, group_passages:: true")
+        assert params["data_loader"]["batch_sampler"] == {
+            "type": "bidaf_bucket",
+            "batch_size": 30,
+            "max_tokens": 9000,
+            "group_passages": True,
+            "shuffle": True,
+        }
+        for_validation = params["validation_data_loader"]["batch_sampler"]
+        assert for_validation["batch_size"] == 60
+        assert not for_validation["shuffle"]
+        for loader in ("data_loader", "validation_data_loader"):
+            BatchSampler.from_params(Params(params[loader]["batch_sampler"]))
 
     def test_one_edit_changes_all_sizes(self) -> None:
         params = tiny_params("hidden_size:: 7, num_filters:: 9, end_input:: 'paper_text'")

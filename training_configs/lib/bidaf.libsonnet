@@ -40,6 +40,11 @@
 
   // Training.
   batch_size:: 60,
+  max_tokens_per_batch:: null,  // limits batches of long passages: questions times longest passage
+  group_passages:: false,  // keep the questions on a paragraph in one batch
+  // Evaluation is fastest on CPUs at about this many tokens per batch; GPUs like more.
+  validation_batch_size:: 2 * $.batch_size,
+  max_tokens_per_validation_batch:: 8000,
   num_epochs:: 12,
   patience:: $.num_epochs,  // epochs without a better F1 after which training stops
   optimizer:: error 'choose an optimizer',
@@ -106,11 +111,12 @@
         { type: 'word_characters', max_word_length: 16 },
     },
   },
-  local batches(shuffle) = {
+  local batches(batch_size, max_tokens, group_passages, shuffle) = {
     batch_sampler: {
-      type: 'bucket',
-      batch_size: $.batch_size,
-      sorting_keys: ['passage'],
+      type: 'bidaf_bucket',
+      batch_size: batch_size,
+      max_tokens: max_tokens,
+      group_passages: group_passages,
       shuffle: shuffle,
     },
   },
@@ -196,8 +202,10 @@
     },
   },
 
-  data_loader: batches(shuffle=true),
-  validation_data_loader: batches(shuffle=false),
+  data_loader: batches($.batch_size, $.max_tokens_per_batch, $.group_passages, shuffle=true),
+  validation_data_loader: batches(
+    $.validation_batch_size, $.max_tokens_per_validation_batch, group_passages=true, shuffle=false
+  ),
 
   trainer: {
     num_epochs: $.num_epochs,

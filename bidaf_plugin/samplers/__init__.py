@@ -1,0 +1,1 @@
+from bidaf_plugin.samplers.bidaf_bucket_sampler import BidafBucketSampler as BidafBucketSampler
