@@ -1,5 +1,6 @@
 import json
-from typing import Any, Dict, List, Optional
+from itertools import chain
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
@@ -10,8 +11,16 @@ from allennlp.predictors import Predictor
 from overrides import overrides
 
 from bidaf_plugin.common.errors import BadLine, DataError, check_is_text
+from bidaf_plugin.dataset_readers import BidafSquadReader
+from bidaf_plugin.dataset_readers.squad_json import Paragraph, Question
 from bidaf_plugin.fields import AnswerSpansField
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
+from bidaf_plugin.samplers import BidafBucketSampler
+
+# Questions and padded passage tokens per batch, at most. What does not fit into the caches of a CPU is
+# slower, while a GPU is idle on small batches.
+_CPU_BATCH = (128, 8_000)
+_GPU_BATCH = (512, 64_000)
 
 
 @Predictor.register("bidaf_span")
@@ -85,7 +94,53 @@ class SpanPredictor(Predictor):
 
     @overrides
     def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
-        return super().predict_batch_instance(instances) if instances else []
+        """Answers any number of questions, in batches that the machine can hold."""
+        answers: List[JsonDict] = [{}] * len(instances)
+        for places, batch_answers in self.predict_batches(instances):
+            for place, answer in zip(places, batch_answers, strict=True):
+                answers[place] = answer
+        return answers
+
+    def predict_batches(
+        self, instances: List[Instance], batch_size: Optional[int] = None
+    ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
+        """
+        Answers questions in batches of passages of similar length.
+
+        # Parameters
+
+        instances : `List[Instance]`
+        batch_size : `int`, optional (default = `None`)
+            Questions per batch. By default as many as are answered fastest.
+
+        # Returns
+
+        `Iterator[Tuple[List[int], List[JsonDict]]]`
+            For each batch, where its questions stand in `instances`, and the answers to them.
+        """
+        max_tokens = None
+        if batch_size is None:
+            batch_size, max_tokens = _CPU_BATCH if self.cuda_device < 0 else _GPU_BATCH
+        sampler = BidafBucketSampler(batch_size, max_tokens, group_passages=True, shuffle=False)
+        for places in sampler.get_batch_indices(instances):
+            yield places, super().predict_batch_instance([instances[place] for place in places])
+
+    @overrides
+    def _batch_json_to_instances(self, json_dicts: List[JsonDict]) -> List[Instance]:
+        if not isinstance(self._dataset_reader, BidafSquadReader):
+            return super()._batch_json_to_instances(json_dicts)
+        # A passage that several questions are about is read once.
+        places_by_passage: Dict[str, List[int]] = {}
+        for place, record in enumerate(json_dicts):
+            _check_record(record)
+            places_by_passage.setdefault(_passage(record), []).append(place)
+        instances = self._dataset_reader.paragraphs_to_instances(
+            Paragraph("", passage, [_question(json_dicts[place]) for place in places])
+            for passage, places in places_by_passage.items()
+        )
+        all_places = chain.from_iterable(places_by_passage.values())
+        instance_by_place = dict(zip(all_places, instances, strict=True))
+        return [instance_by_place[place] for place in range(len(json_dicts))]
 
     @overrides
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
@@ -93,7 +148,7 @@ class SpanPredictor(Predictor):
         return self._dataset_reader.text_to_instance(
             question=json_dict["question"],
             passage=_passage(json_dict),
-            id=json_dict.get("id", json_dict.get("qid")),
+            id=_id(json_dict),
         )
 
     @overrides
@@ -111,6 +166,15 @@ class SpanPredictor(Predictor):
 def _passage(record: JsonDict) -> Any:
     passage = record.get("passage")
     return record.get("context") if passage is None else passage
+
+
+def _question(record: JsonDict) -> Question:
+    id = _id(record)
+    return Question("" if id is None else id, record["question"], [])
+
+
+def _id(record: JsonDict) -> Any:
+    return record.get("id", record.get("qid"))
 
 
 def _check_record(record: Any) -> None:

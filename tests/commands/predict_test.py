@@ -1,13 +1,18 @@
+import io
 import json
 from pathlib import Path
-from typing import Any, List
+from types import SimpleNamespace
+from typing import Any, Dict, List
 
 import pytest
 from allennlp.commands import predict
 from allennlp.predictors import Predictor
 
-from bidaf_plugin.commands.predict import PredictManager
+from bidaf_plugin.commands.predict import PredictManager, _is_given
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.models import AttentionFlow
+from bidaf_plugin.tokenizers import PtbTokenizer
+from tests.helpers import TINY_SQUAD
 
 GOOD = {"id": "a", "question": "Who?", "passage": "It was Ada."}
 
@@ -18,6 +23,28 @@ def run(archive: Path, lines: List[bytes], tmp_path: Path, **predictor_args: Any
     predictor = Predictor.from_path(archive, **predictor_args)
     PredictManager(predictor, str(source), str(target), 2, False, False).run()
     return [json.loads(line) for line in target.read_text().splitlines()]
+
+
+def mixed_questions() -> List[Dict[str, Any]]:
+    """Long and short passages in turn, some of them twice."""
+    passages = [("It was Ada. " * (1 + number % 5)).strip() for number in range(12)]
+    return [
+        {"id": number, "question": "Who was " + "it " * (number % 7) + "?", "passage": passage}
+        for number, passage in enumerate(passages)
+    ]
+
+
+def spy_on_batches(monkeypatch: pytest.MonkeyPatch) -> List[int]:
+    """A list that receives the sizes of the batches that the model sees."""
+    sizes: List[int] = []
+    forward = AttentionFlow.forward
+
+    def spy(self: Any, **arguments: Any) -> Any:
+        sizes.append(len(arguments["metadata"]))
+        return forward(self, **arguments)
+
+    monkeypatch.setattr(AttentionFlow, "forward", spy)
+    return sizes
 
 
 class TestPredictManager:
@@ -58,3 +85,101 @@ class TestPredictManager:
         assert first["line"] == 1 and "not JSON" in first["error"]
         assert answer["id"] == "a" and "best_span_str" in answer
         assert third["line"] == 3 and "'question'" in third["error"]
+
+    @pytest.mark.parametrize("at_once", [2_000, 5])
+    def test_sorted_batches_do_not_change_answers_or_their_order(
+        self, tiny_archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+    ) -> None:
+        monkeypatch.setattr("bidaf_plugin.commands.predict._QUESTIONS_AT_ONCE", at_once)
+        questions = mixed_questions()
+        answers = run(tiny_archive, [json.dumps(item).encode() for item in questions], tmp_path)
+        predictor = Predictor.from_path(tiny_archive)
+        for question, answer in zip(questions, answers, strict=True):
+            alone = predictor.predict_json(question)
+            assert answer["confidence"] == pytest.approx(alone["confidence"], rel=1e-4)
+            for key in ("id", "best_span_str", "best_span", "best_span_characters"):
+                assert answer[key] == alone[key]
+
+    @pytest.mark.parametrize(
+        "batch_size, command_line, expected",
+        [
+            (1, "predict a b", [12]),
+            (1, "predict a b --batch-size 1", [1] * 12),
+            (5, "predict a b --batch-size=5", [5, 5, 2]),
+        ],
+    )
+    def test_batches_are_large_unless_a_size_is_given(
+        self,
+        tiny_archive: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        batch_size: int,
+        command_line: str,
+        expected: List[int],
+    ) -> None:
+        sizes = spy_on_batches(monkeypatch)
+        monkeypatch.setattr("sys.argv", ["allennlp", *command_line.split()])
+        source = tmp_path / "in.jsonl"
+        # Twelve passages, so that none are kept together.
+        lines = [{**GOOD, "passage": f"It was Ada {number}."} for number in range(12)]
+        source.write_text("\n".join(map(json.dumps, lines)))
+        predictor = Predictor.from_path(tiny_archive)
+        output = str(tmp_path / "out.jsonl")
+        PredictManager(predictor, str(source), output, batch_size, False, False).run()
+        assert sizes == expected
+
+    def test_a_passage_is_tokenized_once(
+        self, tiny_archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        texts: List[str] = []
+        batch_tokenize = PtbTokenizer.batch_tokenize
+
+        def spy(self: PtbTokenizer, new_texts: List[str]) -> Any:
+            texts.extend(new_texts)
+            return batch_tokenize(self, new_texts)
+
+        monkeypatch.setattr(PtbTokenizer, "batch_tokenize", spy)
+        run(tiny_archive, [json.dumps(item).encode() for item in mixed_questions()], tmp_path)
+        assert len([text for text in texts if "Ada" in text]) == 5
+
+    def test_reads_a_pipe_and_shows_progress(
+        self,
+        tiny_archive: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture,
+    ) -> None:
+        lines = "".join(json.dumps(item) + "\n" for item in mixed_questions())
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
+        predictor = Predictor.from_path(tiny_archive)
+        capsys.readouterr()
+        PredictManager(predictor, "-", None, 1, True, False).run()
+        output, progress = capsys.readouterr()
+        shown = [line.split(": ", 1) for line in output.splitlines() if line]
+        assert [name for name, _ in shown] == [
+            name for number in range(12) for name in (f"input {number}", "prediction")
+        ]
+        assert [json.loads(text)["id"] for name, text in shown if name == "prediction"] == list(
+            range(12)
+        )
+        assert "12 questions" in progress and "questions/s" in progress
+
+    def test_reads_squad_files(self, tiny_archive: Path, tmp_path: Path) -> None:
+        target = tmp_path / "out.jsonl"
+        predictor = Predictor.from_path(tiny_archive)
+        PredictManager(predictor, str(TINY_SQUAD), str(target), 1, False, True).run()
+        assert [json.loads(line)["id"] for line in target.read_text().splitlines()] == [
+            f"tiny-{number}" for number in range(1, 6)
+        ]
+
+    @pytest.mark.parametrize(
+        "command_line, expected",
+        [
+            ("predict a b", False),
+            ("predict a b --batch-size 1", True),
+            ("predict a b --batch-size=1 --silent", True),
+            ("predict --batch 1 a b", True),
+            ("predict a --batch-sizes", False),
+        ],
+    )
+    def test_a_given_option_is_told_from_a_default(self, command_line: str, expected: bool) -> None:
+        assert _is_given("--batch-size", command_line.split()) == expected

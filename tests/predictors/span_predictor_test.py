@@ -55,6 +55,23 @@ class TestSpanPredictor:
             assert alone["best_span"] == answer["best_span"]
             assert alone["confidence"] == pytest.approx(answer["confidence"], rel=1e-5)
 
+    def test_questions_on_one_passage_share_it(self, predictor: SpanPredictor) -> None:
+        other = {"question": "How far?", "passage": "It carries 18 miles, not 20."}
+        records = [RECORD, other, {**RECORD, "question": "When?", "id": 2}]
+        first, second, third = predictor._batch_json_to_instances(records)
+        assert first["passage"] is third["passage"] is not second["passage"]
+        assert [item["metadata"]["id"] for item in (first, second, third)] == ["q1", "", 2]
+
+    def test_any_number_of_questions_are_answered_in_order(self, predictor: SpanPredictor) -> None:
+        words = " It was planted." * 300
+        records = [
+            {**RECORD, "id": number, "passage": f"{number}." + words[: 97 * (number % 41)]}
+            for number in range(200)
+        ]
+        answers = predictor.predict_batch_json(records)
+        assert [answer["id"] for answer in answers] == list(range(200))
+        assert predictor.predict_batch_json([]) == []
+
     @pytest.mark.parametrize(
         "record, message",
         [
