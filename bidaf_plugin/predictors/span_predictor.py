@@ -93,6 +93,10 @@ class SpanPredictor(Predictor):
         return self.predict_batch_json([inputs])[0]
 
     @overrides
+    def predict_instance(self, instance: Instance) -> JsonDict:
+        return self.predict_batch_instance([instance])[0]
+
+    @overrides
     def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
         """Answers any number of questions, in batches that the machine can hold."""
         answers: List[JsonDict] = [{}] * len(instances)
@@ -123,7 +127,11 @@ class SpanPredictor(Predictor):
             batch_size, max_tokens = _CPU_BATCH if self.cuda_device < 0 else _GPU_BATCH
         sampler = BidafBucketSampler(batch_size, max_tokens, group_passages=True, shuffle=False)
         for places in sampler.get_batch_indices(instances):
-            yield places, super().predict_batch_instance([instances[place] for place in places])
+            answers = super().predict_batch_instance([instances[place] for place in places])
+            for answer in answers:
+                # AllenNLP has it in batches of one labelled question only.
+                answer.pop("loss", None)
+            yield places, answers
 
     @overrides
     def _batch_json_to_instances(self, json_dicts: List[JsonDict]) -> List[Instance]:

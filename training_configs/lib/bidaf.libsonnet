@@ -215,4 +215,6 @@
     [if $.grad_norm != null then 'grad_norm']: $.grad_norm,
     moving_average: { type: 'exponential', decay: $.moving_average_decay },
   },
+
+  evaluation: { type: 'bidaf_questions' },
 }

@@ -1,0 +1,1 @@
+from bidaf_plugin.evaluation.question_evaluator import QuestionEvaluator as QuestionEvaluator
