@@ -1,0 +1,48 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from benchmarks.compare import main
+from benchmarks.findings import RATIOS
+
+
+@pytest.fixture(autouse=True)
+def own_work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.workspace.WORK_FOLDER", tmp_path / "work")
+
+
+class TestCompare:
+    def test_quick_run_measures_everything_of_ours(self, tmp_path: Path) -> None:
+        path = tmp_path / "results" / "quick.json"
+        assert main(["--quick", "--ours-only", "--output", str(path)]) == 0
+        result = json.loads(path.read_text())
+        # Without allennlp-models there is nothing to divide by.
+        assert result["ratios"] == dict.fromkeys(RATIOS)
+        for name in RATIOS:
+            ours = result["measurements"][name]["ours"]
+            assert ours["repetitions"] == len(ours["values"]) == 1
+            assert ours["median"] > 0, name
+        assert result["measurements"]["train_grouped"]["ours"]["median"] > 0
+        assert 0 < result["share_of_sgemm"]["train"]["ours"] < 1
+        assert result["machine"]["cpu"] and result["versions"]["torch"]
+        assert "training" in path.with_suffix(".md").read_text()
+
+    def test_what_is_missing_is_told(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, tmp_path: Path
+    ) -> None:
+        monkeypatch.delenv("BIDAF_DATA", raising=False)
+        assert main(["--ours-only"]) == 1
+        assert "BIDAF_DATA" in capsys.readouterr().err
+        monkeypatch.setitem(os.environ, "BIDAF_DATA", str(tmp_path))
+        assert main(["--ours-only"]) == 1
+        assert "train-v1.1.json" in capsys.readouterr().err
+        monkeypatch.setattr("benchmarks.compare.is_peer_installed", lambda: False)
+        assert main([]) == 1
+        assert "make bench" in capsys.readouterr().err
+
+    def test_unknown_measures_are_refused(self, capsys: pytest.CaptureFixture) -> None:
+        with pytest.raises(SystemExit):
+            main(["--only", "train,speed"])
+        assert "found speed" in capsys.readouterr().err
