@@ -69,7 +69,7 @@ def make_plan(options: argparse.Namespace) -> Plan:
         raise MissingData("allennlp-models is not in benchmarks/.peer: run `make bench`")
     systems = [OURS, PEER] if with_peer else [OURS]
     if options.quick:
-        return Plan(systems, options.rounds or 1, 20, 2, [10, 20], 40, 100, 40)
+        return Plan(systems, options.rounds or 1, 20, 2, [10, 20], 200, 100, 40)
     return Plan(
         systems=systems,
         rounds=options.rounds or 5,

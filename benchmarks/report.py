@@ -56,11 +56,6 @@ def _format_facts(facts: Dict[str, Any]) -> List[str]:
         lines.append(
             f"Parameters, {name}: {network:,} and {model['trained_word_vectors']:,} in words."
         )
-    key = "memory_of_peer_with_everything_indexed_extrapolated_mib"
-    if key in facts:
-        lines.append(
-            f"Memory, {PEER.title} with everything indexed: {facts[key]:,.0f} MiB (extrapolated)."
-        )
     return lines
 
 

@@ -63,25 +63,30 @@ class Worker:
 
     # ---- Reading ----
 
-    def read(self, path: str, vocabulary: Optional[str] = None) -> Dict[str, float]:
-        """Reads a file and, given a vocabulary, indexes all of it."""
-        vocab = None if vocabulary is None else Vocabulary.from_files(vocabulary)
+    def read(self, path: str) -> Dict[str, float]:
+        """Reads a file."""
         reader = DatasetReader.from_params(
             Params(deepcopy(self._config["validation_dataset_reader"]))
         )
-        result = {"memory_before": resident_memory()}
         start = time.perf_counter()
         self._loader = self._make_loader(reader, path)
-        result["read_seconds"] = time.perf_counter() - start
-        result["memory_read"] = resident_memory()
-        if vocab is not None:
-            start = time.perf_counter()
-            self._loader.index_with(vocab)
-            result["index_seconds"] = time.perf_counter() - start
-            result["memory_indexed"] = resident_memory()
-        result["memory_peak"] = peak_memory()
-        result["instances"] = sum(1 for _ in self._loader.iter_instances())
-        return result
+        return {
+            "read_seconds": time.perf_counter() - start,
+            "memory_read": resident_memory(),
+            "instances": sum(1 for _ in self._loader.iter_instances()),
+        }
+
+    def index(self, vocabulary: str) -> Dict[str, float]:
+        """Indexes all that was read."""
+        assert self._loader is not None
+        vocab = Vocabulary.from_files(vocabulary)
+        start = time.perf_counter()
+        self._loader.index_with(vocab)
+        return {
+            "index_seconds": time.perf_counter() - start,
+            "memory_indexed": resident_memory(),
+            "memory_peak": peak_memory(),
+        }
 
     def make_vocabulary(self, folder: str) -> Dict[str, float]:
         """Builds the vocabulary from what was read."""

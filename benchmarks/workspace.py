@@ -107,7 +107,9 @@ class Workspace:
         return str(folder)
 
     def read_training_data(self, system: System) -> Dict[str, float]:
-        """Reads all training data in a fresh process, and makes a new vocabulary of it."""
+        """
+        Reads all training data in a fresh process, makes a new vocabulary of it, and indexes it.
+        """
         folder = self._vocabulary_folder(system)
         unfinished = f"{folder}.unfinished"
         for old in (folder, unfinished):
@@ -115,6 +117,7 @@ class Workspace:
         with self.worker(system) as worker:
             measured = worker.ask("read", path=self.settings.train_data)
             measured.update(worker.ask("make_vocabulary", folder=unfinished))
+            measured.update(worker.ask("index", vocabulary=unfinished))
         os.replace(unfinished, folder)
         return measured
 

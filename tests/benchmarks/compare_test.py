@@ -20,11 +20,12 @@ class TestCompare:
         result = json.loads(path.read_text())
         # Without allennlp-models there is nothing to divide by.
         assert result["ratios"] == dict.fromkeys(RATIOS)
-        for name in RATIOS:
+        # What `predict` takes beyond its start-up may vanish in the noise of so short a run.
+        assert "predict" in result["measurements"]
+        for name in {*RATIOS, "predict_startup", "train_grouped"} - {"predict"}:
             ours = result["measurements"][name]["ours"]
             assert ours["repetitions"] == len(ours["values"]) == 1
             assert ours["median"] > 0, name
-        assert result["measurements"]["train_grouped"]["ours"]["median"] > 0
         assert 0 < result["share_of_sgemm"]["train"]["ours"] < 1
         assert result["machine"]["cpu"] and result["versions"]["torch"]
         assert "training" in path.with_suffix(".md").read_text()
