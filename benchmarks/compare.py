@@ -14,9 +14,8 @@ from benchmarks.machine import describe_machine
 from benchmarks.measures import MEASURES, Plan
 from benchmarks.measures.plan import say
 from benchmarks.report import format_table, versions, write_results
-from benchmarks.systems import BENCHMARKS, OURS, PEER, is_peer_installed
-from benchmarks.turns import WorkerError
-from benchmarks.workspace import MissingData, Workspace
+from benchmarks.systems import BENCHMARKS, OURS, PEER, BenchmarkError, is_peer_installed
+from benchmarks.workspace import Workspace
 
 RESULTS = BENCHMARKS / "results"
 
@@ -66,7 +65,7 @@ def parse_arguments(arguments: Optional[List[str]]) -> argparse.Namespace:
 def make_plan(options: argparse.Namespace) -> Plan:
     with_peer = not options.ours_only and is_peer_installed()
     if not with_peer and not options.ours_only and not options.quick:
-        raise MissingData("allennlp-models is not in benchmarks/.peer: run `make bench`")
+        raise BenchmarkError("allennlp-models is not in benchmarks/.peer: run `make bench`")
     systems = [OURS, PEER] if with_peer else [OURS]
     if options.quick:
         return Plan(systems, options.rounds or 1, 20, 2, [10, 20], 200, 100, 40)
@@ -113,17 +112,21 @@ def main(arguments: Optional[List[str]] = None) -> int:
     options = parse_arguments(arguments)
     start = time.perf_counter()
     findings = Findings()
+    path = output_path(options)
     try:
         measure_all(options, findings)
-    except (MissingData, WorkerError) as error:
-        print(f"Error: {error}", file=sys.stderr)
-        return 1
+    except (BenchmarkError, KeyboardInterrupt) as error:
+        print(f"Error: {error or 'interrupted'}", file=sys.stderr)
+        if not findings.measurements:
+            return 1
+        # What was measured before took its time, but must not pass for a whole run.
+        findings.facts["error"] = str(error or "interrupted")
+        path = path.with_name("partial.json")
     findings.facts["minutes"] = round((time.perf_counter() - start) / 60, 1)
-    path = output_path(options)
     write_results(path, findings)
     print(format_table(findings))
     say(f"written to {path}, after {findings.facts['minutes']} minutes")
-    return 0
+    return 1 if "error" in findings.facts else 0
 
 
 if __name__ == "__main__":

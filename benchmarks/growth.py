@@ -6,6 +6,7 @@ batch size. `python -m benchmarks.growth` writes a table and a plot to `benchmar
 import argparse
 import csv
 import io
+import json
 import os
 import sys
 from math import log
@@ -15,17 +16,19 @@ from statistics import median
 from typing import Dict, List, NamedTuple, Optional
 
 from benchmarks.data import bucketed_batches, list_questions, split
+from benchmarks.machine import describe_machine
 from benchmarks.measures.plan import say
-from benchmarks.report import write_whole
-from benchmarks.systems import BENCHMARKS, OURS
-from benchmarks.turns import WorkerError
-from benchmarks.workspace import MissingData, Workspace
+from benchmarks.report import versions, write_whole
+from benchmarks.systems import BENCHMARKS, OURS, BenchmarkError
+from benchmarks.workspace import Workspace
 
 # The tokenizer makes about so many tokens of a word of SQuAD.
 TOKENS_PER_WORD = 1.15
 QUESTION = "Who was the first to build it?"
 # Passages of this many words are trained on: about 150 tokens.
 TRAINING_WORDS = 130
+# What is measured, and against what.
+SIZES = {"answering": "tokens of the passage", "training": "questions in the batch"}
 
 
 class Point(NamedTuple):
@@ -121,10 +124,9 @@ def plot(points: List[Point], path: Path) -> None:
     from matplotlib import pyplot
 
     labels = {"seconds": "seconds", "memory_mib": "MiB at the peak"}
-    sizes_of = {"answering": "tokens of the passage", "training": "questions in the batch"}
     figure, axes = pyplot.subplots(2, 2, figsize=(10, 8))
     for row, (field, label) in zip(axes, labels.items(), strict=True):
-        for axis, (what, size_label) in zip(row, sizes_of.items(), strict=True):
+        for axis, (what, size_label) in zip(row, SIZES.items(), strict=True):
             some = [point for point in points if point.what == what]
             sizes = [point.size for point in some]
             values = [getattr(point, field) for point in some]
@@ -139,13 +141,21 @@ def plot(points: List[Point], path: Path) -> None:
     pyplot.close(figure)
 
 
-def write_growth(points: List[Point], path: Path) -> None:
+def write_growth(points: List[Point], path: Path, num_threads: int) -> None:
+    """The points as CSV, the slopes as JSON, and the plot."""
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(Point._fields)
     writer.writerows(points)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path.with_suffix(".csv"), table.getvalue())
+    exponents = {what: slopes([point for point in points if point.what == what]) for what in SIZES}
+    content = {
+        "slopes": exponents,
+        "machine": describe_machine(num_threads),
+        "versions": versions(),
+    }
+    write_whole(path.with_suffix(".json"), json.dumps(content, indent=2) + "\n")
     plot(points, path)
 
 
@@ -157,17 +167,17 @@ def main(arguments: Optional[List[str]] = None) -> int:
     options = parser.parse_args(arguments)
     num_threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
     lengths = [50, 100, 200] if options.quick else [100, 300, 1000, 3000, 5000]
-    batch_sizes = [4, 8, 16] if options.quick else [15, 30, 60, 120, 240]
+    batch_sizes = [4, 8, 16] if options.quick else [8, 15, 30, 60, 120]
     try:
         with Workspace(options.quick, num_threads) as workspace:
             answering = measure_answering(workspace, lengths, options.rounds)
             training = measure_training(workspace, batch_sizes, options.rounds)
-    except (MissingData, WorkerError) as error:
+    except BenchmarkError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
     name = "quick_growth" if options.quick else "growth"
     path = options.output or BENCHMARKS / "results" / name
-    write_growth(answering + training, path)
+    write_growth(answering + training, path, num_threads)
     for what, points in (("answering", answering), ("training", training)):
         for point in points:
             print(f"{what} {point.size}: {point.seconds:.3f} s, {point.memory_mib:.0f} MiB")

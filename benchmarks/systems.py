@@ -15,6 +15,10 @@ BENCHMARKS = ROOT / "benchmarks"
 PEER_FOLDER = BENCHMARKS / ".peer"
 
 
+class BenchmarkError(Exception):
+    """Something could not be measured; the message is for people."""
+
+
 class System(NamedTuple):
     """
     # Parameters
@@ -126,5 +130,5 @@ def time_allennlp(system: System, settings: Settings, *arguments: str) -> float:
     )
     seconds = time.perf_counter() - start
     if ended.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{ended.stderr[-2000:]}")
+        raise BenchmarkError(f"{' '.join(command)} failed:\n{ended.stderr[-2000:]}")
     return seconds

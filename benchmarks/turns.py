@@ -9,11 +9,7 @@ import sys
 from types import TracebackType
 from typing import Any, Dict, Optional, Type
 
-from benchmarks.systems import ROOT, Settings, System, environment
-
-
-class WorkerError(Exception):
-    """A worker could not do what it was asked for."""
+from benchmarks.systems import ROOT, BenchmarkError, Settings, System, environment
 
 
 class WorkerProcess:
@@ -56,10 +52,10 @@ class WorkerProcess:
         except BrokenPipeError:
             line = ""
         if not line:
-            raise WorkerError(f"{self._title} ended in '{method}'; see {self._log_path}")
+            raise BenchmarkError(f"{self._title} ended in '{method}'; see {self._log_path}")
         answer: Dict[str, Any] = json.loads(line)
         if "error" in answer:
-            raise WorkerError(f"{self._title} failed in '{method}':\n{answer['error']}")
+            raise BenchmarkError(f"{self._title} failed in '{method}':\n{answer['error']}")
         return answer["result"]
 
     def __enter__(self) -> "WorkerProcess":

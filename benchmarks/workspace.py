@@ -8,14 +8,10 @@ from random import Random
 from typing import Any, Collection, Dict, Iterator, List, Optional, Tuple
 
 from benchmarks.data import Squad, excerpt, limit, load_squad
-from benchmarks.systems import BENCHMARKS, ROOT, Settings, System, load_config
+from benchmarks.systems import BENCHMARKS, ROOT, BenchmarkError, Settings, System, load_config
 from benchmarks.turns import WorkerProcess
 
 WORK_FOLDER = BENCHMARKS / ".work"
-
-
-class MissingData(Exception):
-    """There is nothing to measure on."""
 
 
 class Workspace:
@@ -140,7 +136,7 @@ def _quick_sources() -> Tuple[Path, Path, str]:
 def _full_sources() -> Tuple[Path, Path, str]:
     folder = os.environ.get("BIDAF_DATA", "")
     if not folder:
-        raise MissingData(
+        raise BenchmarkError(
             "set BIDAF_DATA to the folder of the real data (squad/train-v1.1.json, "
             "squad/dev-v1.1.json, glove/glove.6B.100d*.txt, plain or gzipped), or use --quick"
         )
@@ -155,6 +151,6 @@ def _full_sources() -> Tuple[Path, Path, str]:
     names = ("SQuAD train (squad/train-v1.1.json)", "SQuAD dev (squad/dev-v1.1.json)", "GloVe 100d")
     for name, paths in zip(names, found, strict=True):
         if not paths:
-            raise MissingData(f"{folder}: no {name} in it, plain or gzipped")
+            raise BenchmarkError(f"{folder}: no {name} in it, plain or gzipped")
     train, dev, glove = (paths[0] for paths in found)
     return train, dev, str(glove)

@@ -5,7 +5,7 @@ from typing import List
 from benchmarks.data import json_lines, list_questions
 from benchmarks.findings import Findings
 from benchmarks.measures.plan import Plan, say
-from benchmarks.systems import System, time_allennlp
+from benchmarks.systems import BenchmarkError, System, time_allennlp
 from benchmarks.workspace import Workspace
 
 
@@ -56,5 +56,5 @@ def _predict(workspace: Workspace, system: System, path: str, num_lines: int) ->
     with open(output_file, encoding="utf-8") as file:
         num_answers = sum(1 for _ in file)
     if num_answers != num_lines:
-        raise ValueError(f"{system.title} gave {num_answers} answers to {num_lines} questions")
+        raise BenchmarkError(f"{system.title} gave {num_answers} answers to {num_lines} questions")
     return seconds

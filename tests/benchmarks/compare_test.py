@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.compare import main
-from benchmarks.findings import RATIOS
+from benchmarks.findings import RATIOS, Findings
+from benchmarks.measures import Plan
+from benchmarks.systems import BenchmarkError
+from benchmarks.workspace import Workspace
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +45,22 @@ class TestCompare:
         monkeypatch.setattr("benchmarks.compare.is_peer_installed", lambda: False)
         assert main([]) == 1
         assert "make bench" in capsys.readouterr().err
+
+    def test_what_was_measured_before_an_error_is_kept(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        def measure(workspace: Workspace, plan: Plan, findings: Findings) -> None:
+            findings.add("train", "training", "examples/s", {"ours": [3.0]})
+
+        def fail(workspace: Workspace, plan: Plan, findings: Findings) -> None:
+            raise BenchmarkError("no more")
+
+        monkeypatch.setattr("benchmarks.compare.MEASURES", {"train": measure, "evaluate": fail})
+        assert main(["--quick", "--ours-only", "--output", str(tmp_path / "whole.json")]) == 1
+        assert not (tmp_path / "whole.json").exists()
+        result = json.loads((tmp_path / "partial.json").read_text())
+        assert result["error"] == "no more"
+        assert result["measurements"]["train"]["ours"]["median"] == 3.0
 
     def test_unknown_measures_are_refused(self, capsys: pytest.CaptureFixture) -> None:
         with pytest.raises(SystemExit):

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,9 @@ class TestGrowth:
     def test_writes_table_and_plots(self, tmp_path: Path) -> None:
         points = [Point("answering", 100, 0.1, 10), Point("answering", 200, 0.2, 20)]
         points += [Point("training", 8, 0.5, 50), Point("training", 16, 1.0, 100)]
-        write_growth(points, tmp_path / "new" / "growth")
+        write_growth(points, tmp_path / "new" / "growth", num_threads=2)
+        content = json.loads((tmp_path / "new" / "growth.json").read_text())
+        assert content["slopes"]["training"]["seconds, all"] == pytest.approx(1)
         rows = (tmp_path / "new" / "growth.csv").read_text().splitlines()
         assert rows[0] == "what,size,seconds,memory_mib"
         assert rows[1:3] == ["answering,100,0.1,10", "answering,200,0.2,20"]
