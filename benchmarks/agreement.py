@@ -36,7 +36,9 @@ def load_config(lstm: str, glove: str, is_quick: bool) -> Dict[str, Any]:
     )
 
 
-def make_models(config: Dict[str, Any], plain_config: Dict[str, Any], vocab: Vocabulary) -> List[Model]:
+def make_models(
+    config: Dict[str, Any], plain_config: Dict[str, Any], vocab: Vocabulary
+) -> List[Model]:
     """The fast and the plain model with the same weights."""
     fast, plain = (
         Model.from_params(Params(each["model"]), vocab=vocab) for each in (config, plain_config)

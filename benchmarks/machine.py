@@ -52,8 +52,7 @@ def measure_sgemm(size: int = 2048, repetitions: int = 4) -> float:
 
 
 def resident_memory() -> float:
-    """What this process holds in memory now, in MiB, after what it has freed has gone back."""
-    _give_back_free_memory()
+    """What this process holds in memory now, in MiB, freed or not: as users see it."""
     return _status_value("VmRSS")
 
 
@@ -63,20 +62,16 @@ def peak_memory() -> float:
 
 
 def reset_peak_memory() -> None:
-    """Lets the peak start again from what is held now."""
-    _give_back_free_memory()
-    with open("/proc/self/clear_refs", "w", encoding="utf-8") as file:
-        file.write("5")
-
-
-def _give_back_free_memory() -> None:
     """
-    Memory that was freed mostly stays with the process, where the next thing that it needs would hide.
+    Lets the peak start again from what is held now. What was freed goes back to the system before:
+    it mostly stays with the process, and the next thing that is needed would hide in it.
     """
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
+    with open("/proc/self/clear_refs", "w", encoding="utf-8") as file:
+        file.write("5")
 
 
 def _status_value(key: str) -> float:

@@ -16,10 +16,12 @@ class TestCountProductFlops:
 
         def step() -> None:
             total.addmm_(matrix, matrix.t())
+            torch.mm(matrix, matrix.t(), out=total)
+            total.unsqueeze(0).baddbmm_(matrix.unsqueeze(0), matrix.t().unsqueeze(0))
             torch.mv(matrix, vector)
             torch.dot(vector, vector)
 
-        assert sum(count_product_flops(step).values()) == 2 * 4 * 6 * 4 + 2 * 4 * 6 + 2 * 6
+        assert sum(count_product_flops(step).values()) == 3 * (2 * 4 * 6 * 4) + 2 * 4 * 6 + 2 * 6
 
     def test_lstm_counts_the_same_packed_and_unpacked(self) -> None:
         # Whole sequences, so that packing leaves nothing out. Unpacked ones run in one operator.
