@@ -19,8 +19,8 @@ from allennlp.models import Model
 from allennlp.training.optimizers import Optimizer
 
 import bidaf_plugin  # noqa: F401  (registers everything)
-from benchmarks.systems import ROOT
-from benchmarks.workspace import MissingData, full_sources, quick_sources
+from benchmarks.systems import ROOT, BenchmarkError
+from benchmarks.workspace import full_sources, quick_sources
 
 _BATCH_SIZE = 60
 
@@ -36,7 +36,9 @@ def load_config(lstm: str, glove: str, is_quick: bool) -> Dict[str, Any]:
     )
 
 
-def make_models(config: Dict[str, Any], plain_config: Dict[str, Any], vocab: Vocabulary) -> List[Model]:
+def make_models(
+    config: Dict[str, Any], plain_config: Dict[str, Any], vocab: Vocabulary
+) -> List[Model]:
     """The fast and the plain model with the same weights."""
     fast, plain = (
         Model.from_params(Params(each["model"]), vocab=vocab) for each in (config, plain_config)
@@ -104,7 +106,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     options = parser.parse_args(arguments)
     try:
         train, dev, glove = quick_sources() if options.quick else full_sources()
-    except MissingData as error:
+    except BenchmarkError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
     torch.manual_seed(0)
