@@ -59,11 +59,13 @@ $(PEER)/.installed: | install
 bench: install $(PEER)/.installed  ## Compare with allennlp-models on real SQuAD (25 minutes)
 	@$(BIN)/python -m benchmarks.compare
 	@$(BIN)/python -m benchmarks.growth
+	@$(BIN)/python -m benchmarks.agreement
 
 .PHONY: bench-quick
 bench-quick: install  ## The same in tiny on the sample: does it run?
 	@$(BIN)/python -m benchmarks.compare --quick
 	@$(BIN)/python -m benchmarks.growth --quick
+	@$(BIN)/python -m benchmarks.agreement --quick --steps 10
 
 .PHONY: clean
 clean:  ## Remove .venv and caches (runs/ stays)

@@ -19,8 +19,8 @@ from allennlp.models import Model
 from allennlp.training.optimizers import Optimizer
 
 import bidaf_plugin  # noqa: F401  (registers everything)
-from benchmarks.systems import ROOT
-from benchmarks.workspace import MissingData, full_sources, quick_sources
+from benchmarks.systems import ROOT, BenchmarkError
+from benchmarks.workspace import full_sources, quick_sources
 
 _BATCH_SIZE = 60
 
@@ -106,7 +106,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     options = parser.parse_args(arguments)
     try:
         train, dev, glove = quick_sources() if options.quick else full_sources()
-    except MissingData as error:
+    except BenchmarkError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
     torch.manual_seed(0)

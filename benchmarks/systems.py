@@ -100,16 +100,13 @@ def environment(system: System, settings: Settings) -> Dict[str, str]:
     imports it wherever it can.
     """
     folders = [str(ROOT)] + ([str(PEER_FOLDER)] if system is PEER else [])
-    variables = {
+    return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(folders),
         "OMP_NUM_THREADS": str(settings.num_threads),
         "MKL_NUM_THREADS": str(settings.num_threads),
         "ALLENNLP_LOG_LEVEL": "WARNING",
     }
-    # Threads that have nothing to do sleep, so that the process whose turn it is has all cores.
-    variables.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    return variables
 
 
 def time_allennlp(system: System, settings: Settings, *arguments: str) -> float:

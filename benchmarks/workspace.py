@@ -38,7 +38,7 @@ class Workspace:
         self._archives: Dict[str, str] = {}
         self._shared_workers: Dict[str, WorkerProcess] = {}
         self._stack = ExitStack()
-        train, dev, glove = _quick_sources() if is_quick else _full_sources()
+        train, dev, glove = quick_sources() if is_quick else full_sources()
         self.train, self.dev = load_squad(train), load_squad(dev)
         if num_questions is not None:
             self.train = limit(self.train, num_questions, Random(0))
@@ -128,12 +128,12 @@ class Workspace:
         return self._folder / f"{system.name}_vocabulary_{key}"
 
 
-def _quick_sources() -> Tuple[Path, Path, str]:
+def quick_sources() -> Tuple[Path, Path, str]:
     fixtures = ROOT / "fixtures" / "squad"
     return fixtures / "sample_train.json", fixtures / "sample_dev.json", ""
 
 
-def _full_sources() -> Tuple[Path, Path, str]:
+def full_sources() -> Tuple[Path, Path, str]:
     folder = os.environ.get("BIDAF_DATA", "")
     if not folder:
         raise BenchmarkError(
