@@ -1,9 +1,9 @@
 // BiDAF of allennlp-models with the settings of its authors' own experiment: the same network as ours
 // (GloVe 100, 100 character filters of width 5, d = 100, two modelling layers, an end layer that reads
 // [G; M; a; M * a], dropout 0.2), hence the same 2.6 million parameters. Two things are ours: a blank
-// English tokenizer, because the spaCy model that it takes by default has to be downloaded, and which
-// is faster than that; and Adam with one learning rate for both. `mask_lstms` keeps its default, true:
-// without masks it would be faster, but would let padding into the answers.
+// English tokenizer, because the spaCy model that it takes by default has to be downloaded; and Adam with
+// one learning rate for both. `mask_lstms` keeps its default, true: without masks it would be faster, but
+// would let padding into the answers.
 local tiny = std.extVar('tiny') == 'true';
 local glove = std.extVar('glove');
 
