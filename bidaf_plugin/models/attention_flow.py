@@ -50,8 +50,9 @@ class AttentionFlow(Model):
     num_highway_layers : `int`, optional (default = `2`)
         0 for no highway network.
     dropout : `float`, optional (default = `0.2`)
-        On the input of the contextual and of the modelling layer. (The other dropouts of the paper
-        belong to the character CNN and to the output layer.)
+        On the input of the contextual layer and on the query-aware passage, which the modelling and the
+        output layer read. (The other dropouts of the paper belong to the character CNN and to the
+        output layer.)
     initializer : `InitializerApplicator`, optional
     """
 
@@ -189,14 +190,12 @@ class AttentionFlow(Model):
             modeled_passage = self._modeling_layer(
                 encoded_passage, passage_mask, encoded_question, question_mask
             )
-            return WholeVectors(encoded_passage), modeled_passage
-        query_aware_passage = self._attention(
-            encoded_passage, passage_mask, encoded_question, question_mask
-        ).query_aware_passage
+            return WholeVectors(self._dropout(encoded_passage)), modeled_passage
+        attended = self._attention(encoded_passage, passage_mask, encoded_question, question_mask)
+        # The modelling and the output layer read the same: one dropout serves both.
+        query_aware_passage = attended.query_aware_passage.drop(self._dropout)
         # Shape: (batch_size, passage_length, modeled_dim)
-        modeled_passage = encode(
-            self._modeling_layer, query_aware_passage.drop(self._dropout), passage_mask
-        )
+        modeled_passage = encode(self._modeling_layer, query_aware_passage, passage_mask)
         return query_aware_passage, modeled_passage
 
     @overrides

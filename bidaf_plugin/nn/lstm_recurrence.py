@@ -65,28 +65,28 @@ class _Recurrence(torch.autograd.Function):
         num_kept = length if is_trained else 1
         # Shape: (2, num_kept, batch_size, 4 * hidden_size)
         gates = gate_inputs.new_empty(2, num_kept, batch_size, 4 * hidden_size)
-        # Shape: (2, num_kept, batch_size, hidden_size), before and after each step
-        hidden, cells, tanh_cells = (
-            gate_inputs.new_empty(2, num_kept, batch_size, hidden_size) for _ in range(3)
-        )
+        # Shape: (2, num_kept, batch_size, hidden_size)
+        cells = gate_inputs.new_empty(2, num_kept, batch_size, hidden_size)
         # Shape: (batch_size, length, 2 * hidden_size)
         output = gate_inputs.new_empty(batch_size, length, 2 * hidden_size)
         # Shape: (2, hidden_size, 4 * hidden_size)
         weights = recurrent_weights.transpose(1, 2).contiguous()
         # Shape: (2, batch_size, hidden_size)
-        old_hidden = old_cell = gate_inputs.new_zeros(2, batch_size, hidden_size)
+        hidden, old_cell, tanh_cell = (
+            gate_inputs.new_zeros(2, batch_size, hidden_size) for _ in range(3)
+        )
         steps = zip(
             _directions(gate_inputs),
             _directions(output),
             _find_padding(mask),
-            *(_repeat(tensor.unbind(1), length) for tensor in (gates, hidden, cells, tanh_cells)),
+            *(_repeat(tensor.unbind(1), length) for tensor in (gates, cells)),
             strict=True,
         )
         # Shape of each: (2, batch_size, hidden_size); of the gates: (2, batch_size, 4 * hidden_size)
-        for inputs, outputs, is_padding, all_gates, new_hidden, new_cell, tanh_cell in steps:
+        for inputs, outputs, is_padding, all_gates, new_cell in steps:
             in_gate, forget_gate, cell_gate, out_gate = all_gates.chunk(4, dim=-1)
             _copy(inputs, all_gates)
-            all_gates.baddbmm_(old_hidden, weights)
+            all_gates.baddbmm_(hidden, weights)
             cell_gate.mul_(2)
             if is_padding is not None:
                 all_gates.masked_fill_(is_padding, _CLOSED)
@@ -95,26 +95,28 @@ class _Recurrence(torch.autograd.Function):
             torch.mul(forget_gate, old_cell, out=new_cell)
             new_cell.addcmul_(in_gate, cell_gate, value=2).sub_(in_gate)
             # h = o * tanh(c)
-            torch.mul(new_cell, 2, out=tanh_cell)
-            tanh_cell.sigmoid_().mul_(2).sub_(1)
-            torch.mul(out_gate, tanh_cell, out=new_hidden)
-            _copy(new_hidden, outputs)
-            old_hidden, old_cell = new_hidden, new_cell
-        ctx.save_for_backward(gates, hidden, cells, tanh_cells, recurrent_weights)
+            _tanh(new_cell, tanh_cell)
+            torch.mul(out_gate, tanh_cell, out=hidden)
+            _copy(hidden, outputs)
+            old_cell = new_cell
+        # The hidden states are in the output, which is kept anyway by what is done with it.
+        ctx.save_for_backward(gates, cells, recurrent_weights, output)
         return output
 
     @staticmethod
     def backward(ctx: Any, grad_output: torch.Tensor) -> Any:  # type: ignore[override]
-        gates, hidden, cells, tanh_cells, weights = ctx.saved_tensors
-        _, length, batch_size, hidden_size = hidden.size()
-        # Shape: (2, length, batch_size, 4 * hidden_size)
-        grad_gates = torch.empty_like(gates)
+        gates, cells, weights, output = ctx.saved_tensors
+        _, length, batch_size, hidden_size = cells.size()
         # Shape: (batch_size, length, 2 * 4 * hidden_size)
         grad_inputs = gates.new_empty(batch_size, length, 2 * 4 * hidden_size)
         # Shape: (2, batch_size, hidden_size)
-        grad_cell = torch.zeros_like(hidden[:, 0])
+        grad_cell = torch.zeros_like(cells[:, 0])
         # Shape: (2, batch_size, hidden_size)
-        grad_hidden, scratch = torch.empty_like(grad_cell), torch.empty_like(grad_cell)
+        grad_hidden, tanh_cell, scratch = (torch.empty_like(grad_cell) for _ in range(3))
+        # Shape: (2, batch_size, 4 * hidden_size)
+        factors = torch.empty_like(gates[:, 0])
+        # Shape of each: (2, batch_size, hidden_size)
+        in_factor, forget_factor, cell_factor, out_factor = factors.chunk(4, dim=-1)
         # Shape of each: (2, batch_size, hidden_size)
         old_cells = [torch.zeros_like(grad_cell), *cells.unbind(1)[:-1]]
         later_grads = None
@@ -122,37 +124,40 @@ class _Recurrence(torch.autograd.Function):
             _directions(grad_output),
             _directions(grad_inputs),
             old_cells,
-            *(tensor.unbind(1) for tensor in (gates, grad_gates, tanh_cells)),
+            *(tensor.unbind(1) for tensor in (gates, cells)),
             strict=True,
         )
-        # Shape of each: (2, batch_size, hidden_size); of all_*: (2, batch_size, 4 * hidden_size)
-        for grad_outputs, grads, old_cell, all_gates, all_grads, tanh_cell in reversed(list(steps)):
+        # Shape of each: (2, batch_size, hidden_size); of all_gates: (2, batch_size, 4 * hidden_size)
+        for grad_outputs, grads, old_cell, all_gates, new_cell in reversed(list(steps)):
             in_gate, forget_gate, cell_gate, out_gate = all_gates.chunk(4, dim=-1)
-            grad_in, grad_forget, grad_cell_gate, grad_out = all_grads.chunk(4, dim=-1)
             _copy(grad_outputs, grad_hidden)
             if later_grads is not None:
                 grad_hidden.baddbmm_(later_grads, weights)
+            _tanh(new_cell, tanh_cell)
             # tanh'(c) = 1 - tanh(c)^2
             torch.mul(grad_hidden, out_gate, out=scratch)
             grad_cell.add_(scratch)
             grad_cell.addcmul_(scratch.mul_(tanh_cell), tanh_cell, value=-1)
             # What each gate was multiplied with, times sigmoid' = s - s^2. The cell gate is
             # 2 sigmoid(2x) - 1, and so has 4 times that.
-            torch.mul(cell_gate, 2, out=grad_in).sub_(1).mul_(grad_cell)
-            torch.mul(old_cell, grad_cell, out=grad_forget)
-            torch.mul(in_gate, grad_cell, out=grad_cell_gate).mul_(4)
-            torch.mul(tanh_cell, grad_hidden, out=grad_out)
-            all_grads.mul_(torch.addcmul(all_gates, all_gates, all_gates, value=-1))
+            torch.mul(cell_gate, 2, out=in_factor).sub_(1).mul_(grad_cell)
+            torch.mul(old_cell, grad_cell, out=forget_factor)
+            torch.mul(in_gate, grad_cell, out=cell_factor).mul_(4)
+            torch.mul(tanh_cell, grad_hidden, out=out_factor)
             grad_cell.mul_(forget_gate)
-            _copy(all_grads, grads)
-            later_grads = all_grads
-        # The first step comes from the zero state.
-        # Shape: (2, (length - 1) * batch_size, 4 * hidden_size) and (.., hidden_size)
-        later_grad_gates, earlier_hidden = (
-            tensor.flatten(1, 2) for tensor in (grad_gates[:, 1:], hidden[:, :-1])
-        )
+            # The gradient takes the place of the gates, which are not needed any more.
+            all_gates.addcmul_(all_gates, all_gates, value=-1).mul_(factors)
+            _copy(all_gates, grads)
+            later_grads = all_gates
+        # Each step comes from the hidden state of the step before, and the first from zero.
+        # Shape: (2, length - 1, batch_size, hidden_size)
+        earlier_hidden = torch.empty_like(cells[:, 1:])
+        for hidden, outputs in zip(earlier_hidden.unbind(1), _directions(output), strict=False):
+            _copy(outputs, hidden)
         # Shape: (2, 4 * hidden_size, hidden_size)
-        grad_weights = torch.bmm(later_grad_gates.transpose(1, 2), earlier_hidden)
+        grad_weights = torch.bmm(
+            gates[:, 1:].flatten(1, 2).transpose(1, 2), earlier_hidden.flatten(1, 2)
+        )
         return grad_inputs, grad_weights, None, None
 
 
@@ -168,6 +173,10 @@ def _directions(sequences: torch.Tensor) -> Iterable[Directions]:
 def _copy(source: Union[torch.Tensor, Directions], target: Union[torch.Tensor, Directions]) -> None:
     target[0].copy_(source[0])
     target[1].copy_(source[1])
+
+
+def _tanh(values: torch.Tensor, result: torch.Tensor) -> None:
+    torch.mul(values, 2, out=result).sigmoid_().mul_(2).sub_(1)
 
 
 def _repeat(steps: Sequence[torch.Tensor], length: int) -> Sequence[torch.Tensor]:

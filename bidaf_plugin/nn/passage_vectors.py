@@ -82,9 +82,8 @@ class JoinedVectors(PassageVectors):
     def project(self, weight: torch.Tensor, bias: Optional[torch.Tensor] = None) -> torch.Tensor:
         first, second = self._parts
         # Shape: (batch_size, passage_length, output_dim)
-        return first.project(weight[:, : self._first_dim], bias) + second.project(
-            weight[:, self._first_dim :]
-        )
+        projected = first.project(weight[:, : self._first_dim], bias)
+        return projected.add_(second.project(weight[:, self._first_dim :]))
 
     def drop(self, dropout: torch.nn.Module) -> PassageVectors:
         return JoinedVectors([part.drop(dropout) for part in self._parts], self._first_dim)

@@ -64,9 +64,11 @@ class FusedVectors(PassageVectors):
         # Shape: (batch_size, passage_length, output_dim)
         projected = torch.baddbmm(projected, self._attention, projected_question)
         if self._attended_passage is None:
-            return projected + torch.nn.functional.linear(self._encoded_passage, passage_weight)
-        return projected + project_scaled(
-            self._encoded_passage, self._attended_passage, passage_weight, scaled_weight[0]
+            return projected.add_(torch.nn.functional.linear(self._encoded_passage, passage_weight))
+        return projected.add_(
+            project_scaled(
+                self._encoded_passage, self._attended_passage, passage_weight, scaled_weight[0]
+            )
         )
 
     def drop(self, dropout: torch.nn.Module) -> PassageVectors:

@@ -37,7 +37,7 @@ class OutputLayer(torch.nn.Module, Registrable):
         # Parameters
 
         query_aware_passage : `PassageVectors`
-            `G`, of shape `(batch_size, passage_length, query_aware_dim)`.
+            `G`, of shape `(batch_size, passage_length, query_aware_dim)`, after dropout.
         modeled_passage : `torch.Tensor`
             `M`, shape `(batch_size, passage_length, modeled_dim)`.
         passage_mask : `torch.BoolTensor`

@@ -50,7 +50,7 @@ class SpanOutputLayer(OutputLayer):
     max_answer_length : `int`, optional (default = `None`)
         The largest number of tokens of an answer. No limit by default, as in the paper.
     dropout : `float`, optional (default = `0.2`)
-        On the input of `end_encoder` and of both linear layers.
+        On `M` and on `M2`. (`G` comes with the dropout of the model.)
     """
 
     def __init__(
@@ -134,13 +134,15 @@ class SpanOutputLayer(OutputLayer):
         loss : `torch.Tensor`
             A scalar, if there are `answer_spans`.
         """
+        # Shape: (batch_size, passage_length, modeled_dim)
+        modeled_passage = self._dropout(modeled_passage)
         # Shape: (batch_size, passage_length)
         start_log_probs = self._log_probs(
             self._start_scorer, query_aware_passage, modeled_passage, passage_mask
         )
         end_input = self._make_end_input(query_aware_passage, modeled_passage, start_log_probs)
         # Shape: (batch_size, passage_length, 2 * hidden_size)
-        end_encoded = encode(self._end_encoder, end_input.drop(self._dropout), passage_mask)
+        end_encoded = self._dropout(encode(self._end_encoder, end_input, passage_mask))
         # Shape: (batch_size, passage_length)
         end_log_probs = self._log_probs(
             self._end_scorer, query_aware_passage, end_encoded, passage_mask
@@ -166,7 +168,7 @@ class SpanOutputLayer(OutputLayer):
         encoded_passage: torch.Tensor,
         passage_mask: torch.Tensor,
     ) -> torch.Tensor:
-        scored = self._join(query_aware_passage, WholeVectors(encoded_passage)).drop(self._dropout)
+        scored = self._join(query_aware_passage, WholeVectors(encoded_passage))
         # In single precision whatever the network's: half precision cannot hold small probabilities.
         # Shape: (batch_size, passage_length)
         logits = scored.project(scorer.weight, scorer.bias).squeeze(-1).float()

@@ -17,26 +17,18 @@ class SummarizedVectors(PassageVectors):
         `m`, shape `(batch_size, passage_length, modeled_dim)`.
     summary : `torch.Tensor`
         `a`, shape `(batch_size, 1, modeled_dim)`.
-    dropped_summary : `torch.Tensor`, optional (default = `summary`)
-        The `a` that stands alone.
     """
 
-    def __init__(
-        self,
-        modeled_passage: torch.Tensor,
-        summary: torch.Tensor,
-        dropped_summary: Optional[torch.Tensor] = None,
-    ) -> None:
+    def __init__(self, modeled_passage: torch.Tensor, summary: torch.Tensor) -> None:
         self._modeled_passage = modeled_passage
         self._summary = summary
-        self._lone_summary = summary if dropped_summary is None else dropped_summary
 
     def whole(self) -> torch.Tensor:
         # Shape: (batch_size, passage_length, 3 * modeled_dim)
         return torch.cat(
             [
                 self._modeled_passage,
-                self._lone_summary.expand_as(self._modeled_passage),
+                self._summary.expand_as(self._modeled_passage),
                 self._modeled_passage * self._summary,
             ],
             dim=-1,
@@ -46,13 +38,9 @@ class SummarizedVectors(PassageVectors):
         # Shape of each: (output_dim, modeled_dim)
         passage_weight, summary_weight, scaled_weight = weight.chunk(3, dim=1)
         # Shape: (batch_size, 1, output_dim)
-        projected_summary = torch.nn.functional.linear(self._lone_summary, summary_weight, bias)
+        projected_summary = torch.nn.functional.linear(self._summary, summary_weight, bias)
         # Shape: (batch_size, passage_length, output_dim)
-        return projected_summary + project_scaled(
+        projected = project_scaled(
             self._modeled_passage, self._summary, passage_weight, scaled_weight
         )
-
-    def drop(self, dropout: torch.nn.Module) -> PassageVectors:
-        return SummarizedVectors(
-            dropout(self._modeled_passage), self._summary, dropout(self._summary)
-        )
+        return projected.add_(projected_summary)
