@@ -34,6 +34,10 @@ class PassageVectors:
         """
         return torch.nn.functional.linear(self.whole(), weight, bias)
 
+    def add_projection(self, total: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        """`total + self.project(weight)`, where the memory of `total` may be used."""
+        return total.add_(self.project(weight))
+
     def drop(self, dropout: torch.nn.Module) -> "PassageVectors":
         """
         The vectors after dropout, which strikes the parts that they are made of: what occurs in
@@ -83,7 +87,7 @@ class JoinedVectors(PassageVectors):
         first, second = self._parts
         # Shape: (batch_size, passage_length, output_dim)
         projected = first.project(weight[:, : self._first_dim], bias)
-        return projected.add_(second.project(weight[:, self._first_dim :]))
+        return second.add_projection(projected, weight[:, self._first_dim :])
 
     def drop(self, dropout: torch.nn.Module) -> PassageVectors:
         return JoinedVectors([part.drop(dropout) for part in self._parts], self._first_dim)

@@ -2,19 +2,25 @@ from typing import Any
 
 import torch
 
+# Passages whose matrices are made at once: few enough to stay in the cache.
+_PASSAGES_AT_ONCE = 4
 
-def project_scaled(
+
+def add_scaled_projection(
+    total: torch.Tensor,
     vectors: torch.Tensor,
     scales: torch.Tensor,
     plain_weight: torch.Tensor,
     scaled_weight: torch.Tensor,
 ) -> torch.Tensor:
     """
-    `W_p x + W_s (x * s)` for all words `x` of a passage and one vector `s` per passage. It is
+    Adds `W_p x + W_s (x * s)` for all words `x` of a passage and one vector `s` per passage. It is
     `(W_p + W_s diag(s)) x`: one product with a matrix of the passage's own instead of two.
 
     # Parameters
 
+    total : `torch.Tensor`
+        To which it is added in place, shape `(batch_size, passage_length, output_dim)`.
     vectors : `torch.Tensor`
         `x`, shape `(batch_size, passage_length, dim)`.
     scales : `torch.Tensor`
@@ -25,35 +31,39 @@ def project_scaled(
     # Returns
 
     `torch.Tensor`
-        Shape `(batch_size, passage_length, output_dim)`.
+        `total`.
     """
     if vectors.device.type == "cpu":
-        return _ScaledProjection.apply(vectors, scales, plain_weight, scaled_weight)
+        return _ScaledProjection.apply(total, vectors, scales, plain_weight, scaled_weight)
     # Shape: (batch_size, output_dim, dim)
     weights = torch.addcmul(plain_weight, scaled_weight, scales)
-    # Shape: (batch_size, passage_length, output_dim)
-    return torch.bmm(vectors, weights.transpose(1, 2))
+    return total + torch.bmm(vectors, weights.transpose(1, 2))
 
 
 class _ScaledProjection(torch.autograd.Function):
     """
-    The backward pass sums the gradient of the weights passage by passage, while each passage's own
-    is still in the cache; autograd would keep one per passage in memory and read them all twice.
+    The matrices of the passages, and their gradients, are made a few at a time: all of them together
+    would be larger than everything else, and would be read from memory again and again.
     """
 
     @staticmethod
     def forward(
         ctx: Any,
+        total: torch.Tensor,
         vectors: torch.Tensor,
         scales: torch.Tensor,
         plain_weight: torch.Tensor,
         scaled_weight: torch.Tensor,
     ) -> torch.Tensor:
         ctx.save_for_backward(vectors, scales, plain_weight, scaled_weight)
-        # Shape: (batch_size, output_dim, dim)
-        weights = torch.addcmul(plain_weight, scaled_weight, scales)
-        # Shape: (batch_size, passage_length, output_dim)
-        return torch.bmm(vectors, weights.transpose(1, 2))
+        ctx.mark_dirty(total)
+        for some_total, some_vectors, some_scales in zip(
+            *(tensor.split(_PASSAGES_AT_ONCE) for tensor in (total, vectors, scales)), strict=True
+        ):
+            # Shape: (_PASSAGES_AT_ONCE, output_dim, dim)
+            weights = torch.addcmul(plain_weight, scaled_weight, some_scales)
+            some_total.baddbmm_(some_vectors, weights.transpose(1, 2))
+        return total
 
     @staticmethod
     def backward(ctx: Any, grad_output: torch.Tensor) -> Any:  # type: ignore[override]
@@ -74,4 +84,4 @@ class _ScaledProjection(torch.autograd.Function):
             grad_plain_weight.add_(scratch)
             grad_scaled_weight.addcmul_(scratch, scale)
             torch.sum(scratch.mul_(scaled_weight), 0, keepdim=True, out=grad_scales[index])
-        return grad_vectors, grad_scales, grad_plain_weight, grad_scaled_weight
+        return grad_output, grad_vectors, grad_scales, grad_plain_weight, grad_scaled_weight

@@ -3,7 +3,7 @@ from typing import List, Optional
 import torch
 
 from bidaf_plugin.nn.passage_vectors import PassageVectors
-from bidaf_plugin.nn.scaled_projection import project_scaled
+from bidaf_plugin.nn.scaled_projection import add_scaled_projection
 
 
 class FusedVectors(PassageVectors):
@@ -62,13 +62,15 @@ class FusedVectors(PassageVectors):
         # Shape: (batch_size, question_length, output_dim)
         projected_question = torch.nn.functional.linear(self._encoded_question, question_weight)
         # Shape: (batch_size, passage_length, output_dim)
-        projected = torch.baddbmm(projected, self._attention, projected_question)
+        projected = projected.baddbmm_(self._attention, projected_question)
         if self._attended_passage is None:
             return projected.add_(torch.nn.functional.linear(self._encoded_passage, passage_weight))
-        return projected.add_(
-            project_scaled(
-                self._encoded_passage, self._attended_passage, passage_weight, scaled_weight[0]
-            )
+        return add_scaled_projection(
+            projected,
+            self._encoded_passage,
+            self._attended_passage,
+            passage_weight,
+            scaled_weight[0],
         )
 
     def drop(self, dropout: torch.nn.Module) -> PassageVectors:

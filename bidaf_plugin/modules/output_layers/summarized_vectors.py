@@ -3,7 +3,7 @@ from typing import Optional
 import torch
 
 from bidaf_plugin.nn.passage_vectors import PassageVectors
-from bidaf_plugin.nn.scaled_projection import project_scaled
+from bidaf_plugin.nn.scaled_projection import add_scaled_projection
 
 
 class SummarizedVectors(PassageVectors):
@@ -35,12 +35,16 @@ class SummarizedVectors(PassageVectors):
         )
 
     def project(self, weight: torch.Tensor, bias: Optional[torch.Tensor] = None) -> torch.Tensor:
+        batch_size, passage_length, _ = self._modeled_passage.size()
+        # Shape: (batch_size, passage_length, output_dim)
+        total = weight.new_zeros(batch_size, passage_length, weight.size(0))
+        return self.add_projection(total if bias is None else total + bias, weight)
+
+    def add_projection(self, total: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
         # Shape of each: (output_dim, modeled_dim)
         passage_weight, summary_weight, scaled_weight = weight.chunk(3, dim=1)
-        # Shape: (batch_size, 1, output_dim)
-        projected_summary = torch.nn.functional.linear(self._summary, summary_weight, bias)
         # Shape: (batch_size, passage_length, output_dim)
-        projected = project_scaled(
-            self._modeled_passage, self._summary, passage_weight, scaled_weight
+        total = total.add_(torch.nn.functional.linear(self._summary, summary_weight))
+        return add_scaled_projection(
+            total, self._modeled_passage, self._summary, passage_weight, scaled_weight
         )
-        return projected.add_(projected_summary)
