@@ -58,6 +58,11 @@ def read(path: Any, **arguments: Any) -> List[Instance]:
 
 def window_words(instance: Instance) -> List[List[str]]:
     """The words of each window, as the file has them."""
-    words = instance["metadata"]["passage_tokens"]
+    words = instance["metadata"]["passage"].split()
     positions = instance["passage"].word_positions()
     return [[words[p] for p in window if p >= 0] for window in positions]
+
+
+def candidate_of_each_word(instance: Instance) -> List[List[str]]:
+    candidates = [*instance["metadata"]["candidates"], "-"]
+    return [[candidates[e] for e in window] for window in instance["entity_ids"].array]

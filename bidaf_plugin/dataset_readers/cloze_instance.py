@@ -22,8 +22,10 @@ class ClozeInstance(Instance):
 
     fields : `Dict[str, Field]`
         With `question`, `passage` and `entity_ids`, see `BidafClozeReader`.
+    question_positions : `List[int]`
+        Which words of the question are entities.
     question_entities : `List[int]`
-        The number of the entity of each word of the question, -1 for other words.
+        The number of each.
     num_entities : `int`
         How many entities there are in question and passage together.
     seed : `int`, optional (default = `None`)
@@ -31,16 +33,24 @@ class ClozeInstance(Instance):
         Python's random numbers, which AllenNLP seeds (`random_seed`).
     """
 
-    __slots__ = ["_question_entities", "_num_entities", "_seed", "_entity_rows"]
+    __slots__ = [
+        "_question_positions",
+        "_question_entities",
+        "_num_entities",
+        "_seed",
+        "_entity_rows",
+    ]
 
     def __init__(
         self,
         fields: Dict[str, Field],
+        question_positions: List[int],
         question_entities: List[int],
         num_entities: int,
         seed: Optional[int] = None,
     ) -> None:
         super().__init__(fields)
+        self._question_positions = question_positions
         self._question_entities = question_entities
         self._num_entities = num_entities
         self._seed = seed
@@ -63,16 +73,23 @@ class ClozeInstance(Instance):
         self, padding_lengths: Optional[Dict[str, Dict[str, int]]] = None
     ) -> Dict[str, Any]:
         tensors = super().as_tensor_dict(padding_lengths)
+        if not self._num_entities:
+            return tensors
         # Shape: (num_windows, window_length)
-        passage_entities = tensors["entity_ids"]
-        # Shape: (question_length,)
-        question_entities = torch.tensor(self._question_entities)
+        entity_ids = tensors["entity_ids"]
         for name, rows in self._entity_rows.items():
             # Shape: (num_entities,)
             names = rows[self._draw(len(rows))]
+            # Shape: (question_length,)
             question = tensors["question"][name]["tokens"]
-            _rename(question[: len(question_entities)], question_entities, names)
-            _rename(tensors["passage"][name]["tokens"], passage_entities, names)
+            for position, entity in zip(
+                self._question_positions, self._question_entities, strict=True
+            ):
+                question[position] = names[entity]
+            passage = tensors["passage"][name]
+            # The name at -1, the last, is not used.
+            # Shape: (num_windows, window_length)
+            passage["tokens"] = torch.where(entity_ids >= 0, names[entity_ids], passage["tokens"])
         return tensors
 
     def _draw(self, num_names: int) -> List[int]:
@@ -85,15 +102,10 @@ class ClozeInstance(Instance):
     def duplicate(self) -> "ClozeInstance":
         new = ClozeInstance(
             {name: field.duplicate() for name, field in self.fields.items()},
+            self._question_positions,
             self._question_entities,
             self._num_entities,
             self._seed,
         )
         new.indexed, new._entity_rows = self.indexed, self._entity_rows
         return new
-
-
-def _rename(words: torch.Tensor, entities: torch.Tensor, names: torch.Tensor) -> None:
-    """Writes the names of the entities over the words that are entities, in place."""
-    is_entity = entities >= 0
-    words[is_entity] = names[entities[is_entity]]

@@ -128,6 +128,32 @@ def _parse_entity_map(entity_map: str, place: str) -> Dict[str, str]:
     return names
 
 
+def make_question(
+    question: str,
+    passage: str,
+    answer: Optional[str] = None,
+    id: Optional[str] = None,
+    names: Optional[Dict[str, str]] = None,
+) -> ClozeQuestion:
+    """A question about a text of one's own, with its words split and checked."""
+    place = "the input"
+    question_words, passage_words = split_words(question), split_words(passage)
+    check_placeholder(question_words, place)
+    if not any(ENTITY.fullmatch(word) for word in passage_words):
+        raise QuestionError(
+            f"{place}: the passage has no entity, a word like '@entity3'", "no entities"
+        )
+    return ClozeQuestion(
+        place=place,
+        id="" if id is None else id,
+        url="",
+        article=" ".join(passage_words),
+        question=" ".join(question_words),
+        answer=answer,
+        names=names or {},
+    )
+
+
 def split_words(text: str) -> List[str]:
     """
     The words of a text of one's own: what stands between blanks, with entities and placeholder cut

@@ -1,30 +1,28 @@
 import random
+import zlib
 from typing import Any, Dict, Iterable, List, Optional
 
 import numpy
 import torch
 from allennlp.common.checks import ConfigurationError
-from allennlp.data import DatasetReader, Field, Instance, Token, TokenIndexer
+from allennlp.data import DatasetReader, Field, Instance, TokenIndexer
 from allennlp.data.fields import ArrayField, MetadataField, TextField
 from overrides import overrides
 
-from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
 from bidaf_plugin.dataset_readers.cloze_files import Shard, iterate_questions
 from bidaf_plugin.dataset_readers.cloze_instance import ClozeInstance
 from bidaf_plugin.dataset_readers.cloze_question import (
-    ENTITY,
     ClozeQuestion,
     QuestionError,
-    check_placeholder,
+    make_question,
     parse_question,
-    split_words,
 )
 from bidaf_plugin.dataset_readers.cloze_text import (
+    TokenTable,
+    WordNumbers,
     find_windows,
-    make_tokens,
     number_entities,
-    seed_of_text,
 )
 from bidaf_plugin.fields.windowed_text_field import WindowedTextField
 from bidaf_plugin.token_indexers import ClozeWordsIndexer
@@ -42,9 +40,8 @@ class BidafClozeReader(DatasetReader):
     """
     Reads the cloze questions of [Hermann et al. (2015)](https://arxiv.org/abs/1506.03340), CNN and
     Daily Mail: a folder of `.question` files, a tar archive (`archive.tar.gz!folder` for a folder of
-    it), or a file packed by `allennlp bidaf pack-cloze`, which is the fastest. Questions are read one
-    by one and never kept, and several readers (distributed training, workers of the data loader)
-    read a share each.
+    it), or a file packed by `allennlp bidaf pack-cloze`. Questions are read one by one and not kept,
+    and several readers (distributed training, workers of the data loader) read a share each.
 
     As in [Bidirectional Attention Flow](https://arxiv.org/abs/1611.01603), "we split each article
     into short sentences where each sentence is a 19-word window around each entity (hence the same
@@ -59,9 +56,9 @@ class BidafClozeReader(DatasetReader):
       or -1. The candidates of an article are its entities, numbered from 0 by their first mention.
     - `answer_entity` : `ArrayField`, a number: which candidate is the answer; -1 if the answer is
       unknown, -2 if it is known and not in the article.
-    - `metadata` : `id`, `question_tokens` and `passage_tokens` (words of the file), `candidates` (the
+    - `metadata` : `id`, `question` and `passage` (texts; `split()` gives the words), `candidates` (the
       file's names `@entityN`), `candidate_names` (real names, or `None`), `answer` (`@entityN`, or
-      `None`) and `window_starts` (where in `passage_tokens` each window begins).
+      `None`) and `window_starts` (the first word of each window).
 
     The model knows an entity by one of the names of `ClozeWordsIndexer`, drawn anew whenever a batch
     is made (see `ClozeInstance`); the characters are the same for all. How the file names them makes no
@@ -108,7 +105,7 @@ class BidafClozeReader(DatasetReader):
         self._skip_bad = skip_bad
         self._seed = seed
         self.skipped: Dict[str, int] = {}
-        self._token_of_word: Dict[str, Token] = {}
+        self._tokens = TokenTable()
         # How often each worker of the data loader has read: workers are forked and soon forgotten.
         # Shape: (max_workers,)
         self._num_reads = torch.zeros(_MAX_WORKERS, dtype=torch.long).share_memory_()
@@ -122,9 +119,7 @@ class BidafClozeReader(DatasetReader):
         for raw in iterate_questions(str(file_path), bad, self._shard(), self.max_instances):
             try:
                 question = parse_question(raw.content, raw.place, raw.id)
-                instance = self._make_instance(
-                    question, question.question.split(), question.article.split(), self._seed
-                )
+                instance = self._make_instance(question, self._seed)
             except QuestionError as error:
                 bad.handle(error)
             else:
@@ -148,8 +143,7 @@ class BidafClozeReader(DatasetReader):
         A worker of the data loader is forked in each epoch with the random numbers of the main process,
         which draws none meanwhile: without this it would draw the same in every epoch.
         """
-        worker = self.get_worker_info()
-        if worker is not None:
+        if (worker := self.get_worker_info()) is not None:
             slot = worker.id % _MAX_WORKERS
             random.seed(f"{random.getrandbits(64)} {worker.id} {self._num_reads[slot]}")
             self._num_reads[slot] += 1
@@ -177,61 +171,57 @@ class BidafClozeReader(DatasetReader):
         names : `Dict[str, str]`, optional
             The real names of the entities, likewise.
         """
-        question_words, passage_words = split_words(question), split_words(passage)
-        check_placeholder(question_words, "the input")
-        if not passage_words:
-            raise DataError("the passage is empty")
-        if not any(ENTITY.fullmatch(word) for word in passage_words):
-            raise DataError("the passage has no entity, a word like '@entity3'")
-        cloze_question = ClozeQuestion(
-            "the input", "" if id is None else id, "", passage, question, answer, names or {}
-        )
+        cloze_question = make_question(question, passage, answer, id, names)
         # Always with a seed: the same text gets the same prediction.
-        return self._make_instance(cloze_question, question_words, passage_words, self._seed or 0)
+        return self._make_instance(cloze_question, self._seed or 0)
 
-    def _make_instance(
-        self,
-        question: ClozeQuestion,
-        question_words: List[str],
-        passage_words: List[str],
-        seed: Optional[int],
-    ) -> Instance:
+    def _make_instance(self, question: ClozeQuestion, seed: Optional[int]) -> Instance:
+        question_words, passage_words = question.question.split(), question.article.split()
         # Candidates come first; a question may name entities that are not in the article.
         number_of: Dict[str, int] = {}
-        passage_entities = number_entities(passage_words, number_of)
+        positions, entities = number_entities(passage_words, number_of)
         candidates = list(number_of)
-        question_entities = number_entities(question_words, number_of)
-        answer_entity = self._find_answer(question, candidates)
+        question_positions, question_entities = number_entities(question_words, number_of)
+        if seed is not None:
+            # It does not depend on how the file names its entities.
+            text = " ".join([str(seed), *question_words, *passage_words])
+            seed = zlib.crc32(text.encode("utf-8", "replace"))
 
-        if len(self._token_of_word) > _MAX_CACHED_WORDS:
-            self._token_of_word.clear()
-        passage_tokens = make_tokens(passage_words, passage_entities, self._token_of_word)
-        question_tokens = make_tokens(question_words, question_entities, self._token_of_word)
-        windows = find_windows(passage_entities, self._window)
-        passage_field = WindowedTextField(passage_tokens, windows)
-        # The last entry, -1, is what padding gets.
+        windows = find_windows(positions, len(passage_words), self._window)
+        passage_field = self._make_passage_field(passage_words, windows)
+        # One more for padding, which has position -1.
+        # Shape: (num_words + 1,)
+        entity_of_word = numpy.full(len(passage_words) + 1, -1)
+        entity_of_word[positions] = entities
         # Shape: (num_windows, window_length)
-        entity_ids = numpy.array([*passage_entities, -1])[passage_field.word_positions()]
+        entity_ids = entity_of_word[passage_field.word_positions()]
+        answer_entity = numpy.array(self._find_answer(question, candidates))
         fields: Dict[str, Field] = {
-            "question": TextField(question_tokens),
+            "question": TextField([self._tokens[word] for word in question_words]),
             "passage": passage_field,
             "entity_ids": ArrayField(entity_ids, padding_value=-1, dtype=numpy.int64),
-            "answer_entity": ArrayField(numpy.array(answer_entity), dtype=numpy.int64),
+            "answer_entity": ArrayField(answer_entity, dtype=numpy.int64),
             "metadata": MetadataField(
                 {
                     "id": question.id,
-                    "question_tokens": question_words,
-                    "passage_tokens": passage_words,
+                    "question": question.question,
+                    "passage": question.article,
                     "candidates": candidates,
                     "candidate_names": [question.names.get(entity) for entity in candidates],
                     "answer": question.answer,
-                    "window_starts": passage_field.windows[:, 0].tolist(),
+                    "window_starts": windows[:, 0].tolist(),
                 }
             ),
         }
-        if seed is not None:
-            seed = seed_of_text(seed, question_tokens, passage_tokens)
-        return ClozeInstance(fields, question_entities, len(number_of), seed)
+        return ClozeInstance(fields, question_positions, question_entities, len(number_of), seed)
+
+    def _make_passage_field(self, words: List[str], windows: numpy.ndarray) -> WindowedTextField:
+        if len(self._tokens) > _MAX_CACHED_WORDS:
+            self._tokens.clear()
+        number_of_word = WordNumbers()
+        word_numbers = number_of_word.of(words)
+        tokens = list(map(self._tokens.__getitem__, number_of_word))
+        return WindowedTextField(tokens, word_numbers, windows)
 
     def _find_answer(self, question: ClozeQuestion, candidates: List[str]) -> int:
         if question.answer is None:

@@ -3,85 +3,98 @@ The words of a cloze question: which are entities, which windows are around them
 the model sees.
 """
 
-import zlib
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, List, Optional, Tuple
 
+import numpy
 from allennlp.data import Token
 
 from bidaf_plugin.dataset_readers.cloze_question import ENTITY, PLACEHOLDER
-from bidaf_plugin.fields.windowed_text_field import Window
 from bidaf_plugin.token_indexers.cloze_words_indexer import PLACEHOLDER_NAME, entity_name
 
-
-def number_entities(words: Sequence[str], number_of: Dict[str, int]) -> List[int]:
-    """
-    The number of the entity that each word is, or -1. Entities that are not in `number_of` yet are
-    added to it, with the next numbers.
-    """
-    entities = [-1] * len(words)
-    for position, word in enumerate(words):
-        if word.startswith("@") and ENTITY.fullmatch(word):
-            entities[position] = number_of.setdefault(word, len(number_of))
-    return entities
+# With a blank, which no word has.
+_ENTITY_KEY = "entity "
 
 
-def find_windows(entities: Sequence[int], window: Optional[int]) -> List[Window]:
+def number_entities(words: List[str], number_of: Dict[str, int]) -> Tuple[List[int], List[int]]:
     """
-    The windows of `window` words around each entity, cut where the text ends; the whole text if
-    `window` is None.
+    Finds the entities among words.
 
     # Parameters
 
-    entities : `Sequence[int]`
-        For each word of the text the number of its entity, or -1.
-    window : `int`, optional
-        An odd number.
+    words : `List[str]`
+        Entities in it are replaced, in place, by what `TokenTable` knows them by.
+    number_of : `Dict[str, int]`
+        The numbers of known entities. New ones are added, with the next numbers.
+
+    # Returns
+
+    positions : `List[int]`
+        Which words are entities.
+    entities : `List[int]`
+        The number of each.
+    """
+    positions = [
+        position for position, word in enumerate(words) if word[0] == "@" and ENTITY.fullmatch(word)
+    ]
+    entities = []
+    for position in positions:
+        number = number_of.setdefault(words[position], len(number_of))
+        words[position] = f"{_ENTITY_KEY}{number}"
+        entities.append(number)
+    return positions, entities
+
+
+def find_windows(positions: List[int], num_words: int, window: Optional[int]) -> numpy.ndarray:
+    """
+    The windows of `window` words around each of the positions, cut where the text ends; the whole
+    text if `window` is None.
+
+    # Returns
+
+    `numpy.ndarray`
+        Shape `(num_windows, 2)`: first word and one past the last.
     """
     if window is None:
-        return [(0, len(entities))]
+        return numpy.array([[0, num_words]], dtype=numpy.int64)
+    # Shape: (num_windows,)
+    middles = numpy.array(positions, dtype=numpy.int64)
     reach = window // 2
-    return [
-        (max(position - reach, 0), min(position + reach + 1, len(entities)))
-        for position, entity in enumerate(entities)
-        if entity >= 0
-    ]
+    starts = numpy.maximum(middles - reach, 0)
+    ends = numpy.minimum(middles + reach + 1, num_words)
+    return numpy.stack([starts, ends], axis=1)
 
 
-def make_tokens(
-    words: Sequence[str], entities: Sequence[int], known: Dict[str, Token]
-) -> List[Token]:
+class TokenTable(Dict[str, Token]):
     """
-    The tokens of words. All entities have the same text, so that no indexer can tell one from another
-    by it; `ent_type_` has a name for each.
-
-    # Parameters
-
-    words : `Sequence[str]`
-    entities : `Sequence[int]`
-        For each word the number of its entity, or -1.
-    known : `Dict[str, Token]`
-        Tokens made earlier: all occurrences of a word share one.
+    The token of each word, made when it is first asked for. All entities have the same text, so that
+    no indexer can tell one from another by it; their `ent_type_` differ.
     """
-    tokens = []
-    for word, entity in zip(words, entities, strict=True):
-        key = word if entity < 0 else entity_name(entity)
-        token = known.get(key)
-        if token is None:
-            token = known[key] = _make_token(word, entity)
-        tokens.append(token)
-    return tokens
+
+    def __missing__(self, word: str) -> Token:
+        if word.startswith(_ENTITY_KEY):
+            number = int(word.removeprefix(_ENTITY_KEY))
+            token = Token("@entity", ent_type_=entity_name(number))
+        elif word == PLACEHOLDER:
+            token = Token(word, ent_type_=PLACEHOLDER_NAME)
+        else:
+            # The data is in lower case; text of one's own may not be.
+            token = Token(word.lower())
+        self[word] = token
+        return token
 
 
-def _make_token(word: str, entity: int) -> Token:
-    if entity >= 0:
-        return Token("@entity", ent_type_=entity_name(entity))
-    if word == PLACEHOLDER:
-        return Token(word, ent_type_=PLACEHOLDER_NAME)
-    # The data is in lower case; text of one's own may not be.
-    return Token(word.lower())
+class WordNumbers(Dict[str, int]):
+    """Numbers distinct words from 0, in the order in which they are asked for."""
 
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
 
-def seed_of_text(seed: int, question: Sequence[Token], passage: Sequence[Token]) -> int:
-    """A number for a text that does not depend on how the text names its entities."""
-    words = [token.ent_type_ or token.ensure_text() for token in (*question, *passage)]
-    return zlib.crc32(f"{seed} {' '.join(words)}".encode("utf-8", "replace"))
+    def of(self, words: List[str]) -> numpy.ndarray:
+        """
+        # Returns
+
+        `numpy.ndarray`
+            Shape `(num_words,)`.
+        """
+        return numpy.fromiter(map(self.__getitem__, words), dtype=numpy.int64, count=len(words))

@@ -48,12 +48,13 @@ class ClozeWordsIndexer(TokenIndexer):
     @overrides
     def count_vocab_items(self, token: Token, counter: Dict[str, Dict[str, int]]) -> None:
         counts = counter[self._namespace]
-        if PLACEHOLDER_NAME not in counts:
-            for number in range(self._num_entities):
-                counts[entity_name(number)] = _ALWAYS
-            counts[PLACEHOLDER_NAME] = _ALWAYS
         if not token.ent_type_:
             counts[token.ensure_text().lower()] += 1
+        elif token.ent_type_ == PLACEHOLDER_NAME and PLACEHOLDER_NAME not in counts:
+            # Every question has a placeholder.
+            counts[PLACEHOLDER_NAME] = _ALWAYS
+            for number in range(self._num_entities):
+                counts[entity_name(number)] = _ALWAYS
 
     def entity_rows(self, vocabulary: Vocabulary) -> torch.Tensor:
         """
@@ -71,15 +72,14 @@ class ClozeWordsIndexer(TokenIndexer):
     ) -> Dict[str, List[int]]:
         self._look_at(vocabulary)
         known = self._index_of_word
-        indices = []
-        for token in tokens:
-            word = token.ent_type_ or token.ensure_text()
-            index = known.get(word)
-            if index is None:
+        words = [token.ent_type_ or token.text for token in tokens]
+        try:
+            return {"tokens": [known[word] for word in words]}
+        except KeyError:
+            for token, word in zip(tokens, words, strict=True):
                 entry = word if token.ent_type_ else word.lower()
-                index = known[word] = vocabulary.get_token_index(entry, self._namespace)
-            indices.append(index)
-        return {"tokens": indices}
+                known[word] = vocabulary.get_token_index(entry, self._namespace)
+            return {"tokens": [known[word] for word in words]}
 
     def _look_at(self, vocabulary: Vocabulary) -> None:
         made_with = (id(vocabulary), vocabulary.get_vocab_size(self._namespace))

@@ -24,7 +24,7 @@ class TestClozeInstance:
             for index, instance in enumerate(instances):
                 name_of: Dict[str, str] = {}
                 metadata = instance["metadata"].metadata
-                words = [metadata["question_tokens"], *window_words(instance)]
+                words = [metadata["question"].split(), *window_words(instance)]
                 rows = [
                     tensors["question"]["tokens"]["tokens"][index],
                     *tensors["passage"]["tokens"]["tokens"][index],

@@ -1,6 +1,7 @@
 import random
 from typing import List, Sequence, Tuple
 
+import numpy
 import pytest
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import Instance, Token
@@ -16,7 +17,15 @@ from tests.cloze_helpers import TINY_CLOZE
 def instances_with(sizes: Sequence[Tuple[int, int]]) -> List[Instance]:
     """Instances with so many windows of such a length."""
     return [
-        Instance({"passage": WindowedTextField([Token("w")] * length, [(0, length)] * windows)})
+        Instance(
+            {
+                "passage": WindowedTextField(
+                    [Token("w")],
+                    numpy.zeros(length, dtype=numpy.int64),
+                    numpy.array([(0, length)] * windows),
+                )
+            }
+        )
         for windows, length in sizes
     ]
 
