@@ -3,6 +3,8 @@ from typing import Any, Dict, List
 import torch
 from allennlp.common import Registrable
 
+from bidaf_plugin.nn.passage_vectors import PassageVectors
+
 
 class OutputLayer(torch.nn.Module, Registrable):
     """
@@ -26,7 +28,7 @@ class OutputLayer(torch.nn.Module, Registrable):
 
     def forward(
         self,
-        query_aware_passage: torch.Tensor,
+        query_aware_passage: PassageVectors,
         modeled_passage: torch.Tensor,
         passage_mask: torch.Tensor,
         **targets: torch.Tensor,
@@ -34,8 +36,8 @@ class OutputLayer(torch.nn.Module, Registrable):
         """
         # Parameters
 
-        query_aware_passage : `torch.Tensor`
-            `G`, shape `(batch_size, passage_length, query_aware_dim)`.
+        query_aware_passage : `PassageVectors`
+            `G`, of shape `(batch_size, passage_length, query_aware_dim)`.
         modeled_passage : `torch.Tensor`
             `M`, shape `(batch_size, passage_length, modeled_dim)`.
         passage_mask : `torch.BoolTensor`
