@@ -1,10 +1,15 @@
 import argparse
 import os
 
+from allennlp.common import Tqdm
 from overrides import overrides
 
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
+from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
+from bidaf_plugin.dataset_readers.cloze_question import QuestionError, parse_question
+from bidaf_plugin.dataset_readers.packed_cloze_writer import PackedClozeWriter
 
 
 @Action.register("pack-cloze")
@@ -46,13 +51,6 @@ class PackCloze(Action):
 
 def pack(source: str, out: str, skip_bad: bool = False) -> str:
     """Packs, verifies and says what was packed."""
-    from allennlp.common import Tqdm
-
-    from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
-    from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
-    from bidaf_plugin.dataset_readers.cloze_question import QuestionError, parse_question
-    from bidaf_plugin.dataset_readers.packed_cloze_writer import PackedClozeWriter
-
     bad = BadQuestions(skip_bad)
     with PackedClozeWriter(out, os.path.realpath(source)) as writer:
         if writer.num_resumed:

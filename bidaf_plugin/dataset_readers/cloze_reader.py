@@ -25,11 +25,8 @@ from bidaf_plugin.dataset_readers.cloze_text import (
     number_entities,
 )
 from bidaf_plugin.fields.windowed_text_field import WindowedTextField
+from bidaf_plugin.nn.entities import NOT_IN_ARTICLE, UNKNOWN_ANSWER
 from bidaf_plugin.token_indexers import ClozeWordsIndexer
-
-# What `answer_entity` holds where the answer is no candidate.
-UNKNOWN_ANSWER = -1
-NOT_IN_ARTICLE = -2
 
 _MAX_CACHED_WORDS = 200_000
 _MAX_WORKERS = 256

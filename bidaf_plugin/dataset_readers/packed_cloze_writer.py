@@ -154,4 +154,7 @@ class PackedClozeWriter:
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
+        if error is not None and self._num_questions == 0:
+            # There is nothing to go on with.
+            os.remove(self.partial_path)
         self._file.close()

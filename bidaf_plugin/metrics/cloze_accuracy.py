@@ -3,6 +3,7 @@ from allennlp.training.metrics import Metric
 from overrides import overrides
 
 from bidaf_plugin.metrics.mean_over_workers import MeanOverWorkers
+from bidaf_plugin.nn.entities import UNKNOWN_ANSWER
 
 
 @Metric.register("cloze_accuracy")
@@ -27,9 +28,9 @@ class ClozeAccuracy(MeanOverWorkers):
         best_entities : `torch.LongTensor`
             Shape `(batch_size,)`: the predicted candidate, or -1 if there was none to choose from.
         answer_entities : `torch.LongTensor`
-            Shape `(batch_size,)`: the right candidate; -1 if the answer is unknown, in which case the
-            question is not counted; less if it is not among the candidates.
+            Shape `(batch_size,)`: the right candidate, `NOT_IN_ARTICLE` if it is no candidate, or
+            `UNKNOWN_ANSWER`, in which case the question is not counted.
         """
         # Shape: (batch_size,)
         is_right = (best_entities == answer_entities) & (answer_entities >= 0)
-        self.add([is_right.sum().item()], int((answer_entities != -1).sum()))
+        self.add([is_right.sum().item()], int((answer_entities != UNKNOWN_ANSWER).sum()))

@@ -12,6 +12,10 @@ from typing import NamedTuple, Tuple
 
 import torch
 
+# What stands for an answer that is none of the candidates.
+UNKNOWN_ANSWER = -1
+NOT_IN_ARTICLE = -2
+
 
 class EntityLogProbs(NamedTuple):
     """
@@ -160,7 +164,7 @@ def entity_loss(entity_log_probs: torch.Tensor, answer_entities: torch.Tensor) -
     entity_log_probs : `torch.Tensor`
         Shape `(num_examples, num_entities)`.
     answer_entities : `torch.LongTensor`
-        Shape `(num_examples,)`, negative where there is no such answer.
+        Shape `(num_examples,)`; `UNKNOWN_ANSWER` and `NOT_IN_ARTICLE` have no loss.
 
     # Returns
 

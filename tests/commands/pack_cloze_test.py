@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bidaf_plugin.commands import Action, pack_cloze
+from bidaf_plugin.commands import Action
 from bidaf_plugin.commands.pack_cloze import pack
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers import BidafClozeReader, cloze_files, packed_cloze_writer
@@ -95,7 +95,3 @@ class TestPackCloze:
         with pytest.raises(DataError, match="does not hold what was packed"):
             run(TINY_CLOZE, tmp_path / "packed")
         assert not (tmp_path / "packed").exists()
-
-    def test_importing_it_is_light(self) -> None:
-        names = [name for name in vars(pack_cloze) if not name.startswith("__")]
-        assert "torch" not in names and "Tqdm" not in names

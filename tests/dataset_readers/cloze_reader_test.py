@@ -2,11 +2,13 @@ import random
 import re
 from pathlib import Path
 from shutil import copy
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import pytest
+import torch
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
+from allennlp.common.testing import run_distributed_test
 from allennlp.data import DatasetReader, Vocabulary
 from allennlp.data.data_loaders import MultiProcessDataLoader
 from allennlp.data.dataset_readers.dataset_reader import DistributedInfo, WorkerInfo
@@ -190,7 +192,16 @@ class TestBidafClozeReader:
         assert isinstance(DatasetReader.from_params(Params(params)), BidafClozeReader)
 
 
+def read_share(global_rank: int, world_size: int, gpu_id: int, expected: List[List[str]]) -> None:
+    instances = read(TINY_CLOZE)
+    assert [instance["metadata"]["id"] for instance in instances] == expected[global_rank]
+
+
 class TestShards:
+    def test_in_distributed_processes(self) -> None:
+        torch.set_num_threads(1)
+        run_distributed_test([-1, -1], read_share, expected=[TINY_IDS[0::2], TINY_IDS[1::2]])
+
     @pytest.fixture(params=["folder", "packed"])
     def data(self, tmp_path: Path, request: pytest.FixtureRequest) -> str:
         if request.param == "folder":

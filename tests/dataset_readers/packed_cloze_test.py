@@ -143,6 +143,11 @@ class TestPackedClozeWriter:
         with pytest.raises(DataError, match="packed.partial was begun with another source"):
             PackedClozeWriter(str(tmp_path / "packed"), "two")
 
+    def test_a_failure_before_the_first_question_leaves_nothing(self, tmp_path: Path) -> None:
+        with pytest.raises(KeyError), PackedClozeWriter(str(tmp_path / "packed"), "one"):
+            raise KeyError
+        assert not list(tmp_path.iterdir())
+
     def test_two_writers_do_not_disturb_each_other(self, tmp_path: Path) -> None:
         with (
             PackedClozeWriter(str(tmp_path / "packed"), "one"),
