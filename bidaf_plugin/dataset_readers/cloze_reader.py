@@ -20,9 +20,9 @@ from bidaf_plugin.dataset_readers.cloze_question import (
 )
 from bidaf_plugin.dataset_readers.cloze_text import (
     TokenTable,
-    WordNumbers,
     find_windows,
     number_entities,
+    number_words,
 )
 from bidaf_plugin.fields.windowed_text_field import WindowedTextField
 from bidaf_plugin.nn.entities import NOT_IN_ARTICLE, UNKNOWN_ANSWER
@@ -215,9 +215,8 @@ class BidafClozeReader(DatasetReader):
     def _make_passage_field(self, words: List[str], windows: numpy.ndarray) -> WindowedTextField:
         if len(self._tokens) > _MAX_CACHED_WORDS:
             self._tokens.clear()
-        number_of_word = WordNumbers()
-        word_numbers = number_of_word.of(words)
-        tokens = list(map(self._tokens.__getitem__, number_of_word))
+        distinct_words, word_numbers = number_words(words)
+        tokens = list(map(self._tokens.__getitem__, distinct_words))
         return WindowedTextField(tokens, word_numbers, windows)
 
     def _find_answer(self, question: ClozeQuestion, candidates: List[str]) -> int:

@@ -64,6 +64,21 @@ def find_windows(positions: List[int], num_words: int, window: Optional[int]) ->
     return numpy.stack([starts, ends], axis=1)
 
 
+def number_words(words: List[str]) -> Tuple[List[str], numpy.ndarray]:
+    """
+    # Returns
+
+    distinct_words : `List[str]`
+        In the order of their first occurrences.
+    word_numbers : `numpy.ndarray`
+        Shape `(num_words,)`: the text, as places in `distinct_words`.
+    """
+    distinct_words = list(dict.fromkeys(words))
+    number_of = dict(zip(distinct_words, range(len(distinct_words)), strict=True))
+    numbers = map(number_of.__getitem__, words)
+    return distinct_words, numpy.fromiter(numbers, dtype=numpy.int64, count=len(words))
+
+
 class TokenTable(Dict[str, Token]):
     """
     The token of each word, made when it is first asked for. All entities have the same text, so that
@@ -81,20 +96,3 @@ class TokenTable(Dict[str, Token]):
             token = Token(word.lower())
         self[word] = token
         return token
-
-
-class WordNumbers(Dict[str, int]):
-    """Numbers distinct words from 0, in the order in which they are asked for."""
-
-    def __missing__(self, word: str) -> int:
-        number = self[word] = len(self)
-        return number
-
-    def of(self, words: List[str]) -> numpy.ndarray:
-        """
-        # Returns
-
-        `numpy.ndarray`
-            Shape `(num_words,)`.
-        """
-        return numpy.fromiter(map(self.__getitem__, words), dtype=numpy.int64, count=len(words))
