@@ -45,6 +45,7 @@ format: install  ## Rewrite the sources in the project's style
 .PHONY: sample
 sample: install  ## Write the embedded sample anew
 	@$(BIN)/python fixtures/make_sample.py
+	@$(BIN)/python fixtures/make_cloze_sample.py
 
 # allennlp-models is kept apart from .venv: AllenNLP imports it wherever it finds it.
 PEER := benchmarks/.peer

@@ -9,6 +9,7 @@ from bidaf_plugin import metrics as metrics
 from bidaf_plugin import models as models
 from bidaf_plugin import modules as modules
 from bidaf_plugin import predictors as predictors
+from bidaf_plugin import samplers as samplers
 from bidaf_plugin import token_indexers as token_indexers
 from bidaf_plugin import tokenizers as tokenizers
 from bidaf_plugin import training as training

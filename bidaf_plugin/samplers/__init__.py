@@ -1,0 +1,1 @@
+from bidaf_plugin.samplers.window_budget_sampler import WindowBudgetSampler as WindowBudgetSampler
