@@ -17,6 +17,7 @@ from bidaf_plugin.modules.seq2seq_encoders import QuestionAwareEncoder
 from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import encode
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 from bidaf_plugin.nn.distinct import find_distinct_rows, find_distinct_words
+from bidaf_plugin.nn.entities import WindowsOfBatch, find_windows_of_batch
 from bidaf_plugin.nn.passage_vectors import PassageVectors, WholeVectors
 
 
@@ -137,16 +138,22 @@ class AttentionFlow(Model):
             What the output layer returns, and `metadata`.
         """
         question_mask = util.get_text_field_mask(question)
-        passage_mask = util.get_text_field_mask(passage)
         # Shape: (batch_size, question_length, encoding_dim)
         encoded_question = self._encode(question, question_mask)
+        windows = {}
+        if self._output_layer.reads_windows:
+            passage, windows["windows"] = _separate_windows(passage)
+            # From here on the batch is one of windows, each with its question.
+            encoded_question = encoded_question[windows["windows"].example_of_window]
+            question_mask = question_mask[windows["windows"].example_of_window]
+        passage_mask = util.get_text_field_mask(passage)
         # Shape: (batch_size, passage_length, encoding_dim)
         encoded_passage = self._encode(passage, passage_mask)
         query_aware_passage, modeled_passage = self._attend_and_model(
             encoded_passage, passage_mask, encoded_question, question_mask
         )
         output_dict = self._output_layer(
-            query_aware_passage, modeled_passage, passage_mask, **targets
+            query_aware_passage, modeled_passage, passage_mask, **windows, **targets
         )
         if targets:
             self._output_layer.update_metrics(output_dict, metadata, **targets)
@@ -210,6 +217,18 @@ class AttentionFlow(Model):
         if "loss" in output_dict:
             readable["loss"] = output_dict["loss"]
         return readable
+
+
+def _separate_windows(passage: TextFieldTensors) -> Tuple[TextFieldTensors, WindowsOfBatch]:
+    """The windows of all passages of a batch as passages of their own."""
+    # Shape: (batch_size, max_windows, window_length)
+    mask = util.get_text_field_mask(passage, num_wrapping_dims=1)
+    windows = find_windows_of_batch(mask)
+    separated = {
+        indexer: {name: tensor.flatten(0, 1)[windows.indices] for name, tensor in tensors.items()}
+        for indexer, tensors in passage.items()
+    }
+    return separated, windows
 
 
 def _embeds_words_alone(text_field_embedder: TextFieldEmbedder) -> bool:

@@ -8,7 +8,7 @@ says whose each is. An entity that stands in several windows, because they overl
 each: the softmax of an example is over all entity words of all of its windows.
 """
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple
 
 import torch
 
@@ -31,7 +31,20 @@ class EntityLogProbs(NamedTuple):
     entity_log_probs: torch.Tensor
 
 
-def find_windows_of_batch(passage_mask: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+class WindowsOfBatch(NamedTuple):
+    """
+    indices : `torch.LongTensor`
+        Shape `(num_windows,)`: the real windows of a batch, as places in a tensor flattened to
+        `(batch_size * max_windows, window_length)`.
+    example_of_window : `torch.LongTensor`
+        Shape `(num_windows,)`: whose window each is.
+    """
+
+    indices: torch.Tensor
+    example_of_window: torch.Tensor
+
+
+def find_windows_of_batch(passage_mask: torch.Tensor) -> WindowsOfBatch:
     """
     Which windows of a padded batch are real.
 
@@ -42,15 +55,14 @@ def find_windows_of_batch(passage_mask: torch.Tensor) -> Tuple[torch.Tensor, tor
 
     # Returns
 
-    window_indices : `torch.LongTensor`
-        Shape `(num_windows,)`: the real windows, as places in a tensor flattened to
-        `(batch_size * max_windows, window_length)`.
-    example_of_window : `torch.LongTensor`
-        Shape `(num_windows,)`: whose window each is.
+    `WindowsOfBatch`
+        With at least one window: if there are none, one of padding.
     """
     # Shape: (num_windows,)
-    window_indices = passage_mask.any(dim=-1).flatten().nonzero().squeeze(-1)
-    return window_indices, window_indices // passage_mask.size(1)
+    indices = passage_mask.any(dim=-1).flatten().nonzero().squeeze(-1)
+    if len(indices) == 0:
+        indices = indices.new_zeros(1)
+    return WindowsOfBatch(indices, indices // passage_mask.size(1))
 
 
 def entity_log_probabilities(

@@ -17,6 +17,8 @@ class OutputLayer(torch.nn.Module, Registrable):
     """
 
     default_implementation = "span"
+    # Whether a passage is a list of windows, which are then read one by one.
+    reads_windows = False
 
     def get_query_aware_dim(self) -> int:
         """The size of a vector of `G` that this layer expects."""
@@ -43,7 +45,9 @@ class OutputLayer(torch.nn.Module, Registrable):
         passage_mask : `torch.BoolTensor`
             Shape `(batch_size, passage_length)`.
         targets : `torch.Tensor`
-            What the gold answer is, in the output layer's own terms; nothing when it is unknown.
+            The reader's other fields: what the gold answer is, in the output layer's own terms. A
+            layer that `reads_windows` also gets `windows`, a `WindowsOfBatch`, and the passages
+            are the windows.
 
         # Returns
 
