@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed-$(shell cat setup.cfg pyproject.toml torchvision_stand_in.py Makefile | cksum | cut -d' ' -f1)
-SOURCES := bidaf_plugin tests fixtures torchvision_stand_in.py
+SOURCES := bidaf_plugin benchmarks tests fixtures torchvision_stand_in.py
 # The data set for the checks on real data (see README.md); they are skipped where it is absent.
 export BIDAF_DATA ?= $(wildcard ../shared/data)
 
@@ -45,7 +45,29 @@ format: install  ## Rewrite the sources in the project's style
 .PHONY: sample
 sample: install  ## Write the embedded sample anew
 	@$(BIN)/python fixtures/make_sample.py
+	@$(BIN)/python fixtures/make_cloze_sample.py
+
+# allennlp-models is kept apart from .venv: AllenNLP imports it wherever it finds it.
+PEER := benchmarks/.peer
+$(PEER)/.installed: | install
+	@echo "Installing allennlp-models into $(PEER)"
+	@rm -rf $(PEER)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --target $(PEER) \
+		allennlp-models==2.10.1 word2number==1.1
+	@touch $@
+
+.PHONY: bench
+bench: install $(PEER)/.installed  ## Compare with allennlp-models on real SQuAD (25 minutes)
+	@$(BIN)/python -m benchmarks.compare
+	@$(BIN)/python -m benchmarks.growth
+	@$(BIN)/python -m benchmarks.agreement
+
+.PHONY: bench-quick
+bench-quick: install  ## The same in tiny on the sample: does it run?
+	@$(BIN)/python -m benchmarks.compare --quick
+	@$(BIN)/python -m benchmarks.growth --quick
+	@$(BIN)/python -m benchmarks.agreement --quick --steps 10
 
 .PHONY: clean
 clean:  ## Remove .venv and caches (runs/ stays)
-	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) benchmarks/.peer benchmarks/.work build *.egg-info .mypy_cache .ruff_cache .pytest_cache

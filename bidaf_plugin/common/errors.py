@@ -11,7 +11,7 @@ import tarfile
 import zlib
 from traceback import walk_tb
 from types import TracebackType
-from typing import Any, Optional, Type
+from typing import Any, Optional, Set, Type
 
 from allennlp.common.checks import ConfigurationError
 
@@ -57,11 +57,12 @@ def _one_sentence(error: BaseException) -> Optional[str]:
     # Errors in jsonnet: the first line has the message, what follows is jsonnet's own traceback.
     if isinstance(error, RuntimeError) and _JSONNET_ERROR.match(str(error)):
         return "in the config: " + str(error).splitlines()[0].partition("ERROR: ")[2]
-    # torch wraps what a worker of a distributed run raises into the text of another exception.
-    if type(error).__name__ == "ProcessRaisedException":
-        last_line = str(error).strip().splitlines()[-1]
+    # torch wraps what a process of a distributed run raises into the text of another exception, and
+    # AllenNLP does so with what a worker of a data loader raises.
+    if type(error).__name__ in ("ProcessRaisedException", "WorkerError"):
+        last_line = str(error).strip().splitlines()[-1].strip()
         name, _, message = last_line.partition(": ")
-        if name in (_full_name(DataError), _full_name(ConfigurationError)):
+        if name in _full_names(ConfigurationError):
             return message
     return None
 
@@ -78,8 +79,10 @@ def _came_through(error: BaseException, *functions: str) -> bool:
     return any(frame.f_code.co_name in functions for frame, _ in walk_tb(error.__traceback__))
 
 
-def _full_name(error_class: Type[BaseException]) -> str:
-    return f"{error_class.__module__}.{error_class.__qualname__}"
+def _full_names(error_class: Type[BaseException]) -> Set[str]:
+    """The names of a class and of all that are derived from it."""
+    names = {f"{error_class.__module__}.{error_class.__qualname__}"}
+    return names.union(*map(_full_names, error_class.__subclasses__()))
 
 
 def install_error_messages() -> None:

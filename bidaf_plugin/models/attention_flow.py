@@ -5,6 +5,8 @@ from allennlp.common.checks import ConfigurationError, check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import Highway, Seq2SeqEncoder, TextFieldEmbedder
+from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
+from allennlp.modules.token_embedders import Embedding, TokenCharactersEncoder
 from allennlp.nn import InitializerApplicator, util
 from overrides import overrides
 
@@ -12,6 +14,11 @@ from bidaf_plugin.modules.bi_attention import BiAttention
 from bidaf_plugin.modules.fast_dropout import FastDropout
 from bidaf_plugin.modules.output_layers import OutputLayer
 from bidaf_plugin.modules.seq2seq_encoders import QuestionAwareEncoder
+from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import encode
+from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
+from bidaf_plugin.nn.distinct import find_distinct_rows, find_distinct_words
+from bidaf_plugin.nn.entities import WindowsOfBatch, find_windows_of_batch
+from bidaf_plugin.nn.passage_vectors import PassageVectors, WholeVectors
 
 
 @Model.register("attention_flow")
@@ -44,8 +51,9 @@ class AttentionFlow(Model):
     num_highway_layers : `int`, optional (default = `2`)
         0 for no highway network.
     dropout : `float`, optional (default = `0.2`)
-        On the input of the contextual and of the modelling layer. (The other dropouts of the paper
-        belong to the character CNN and to the output layer.)
+        On the input of the contextual layer and on the query-aware passage, which the modelling and the
+        output layer read. (The other dropouts of the paper belong to the character CNN and to the
+        output layer.)
     initializer : `InitializerApplicator`, optional
     """
 
@@ -74,6 +82,7 @@ class AttentionFlow(Model):
         self._modeling_layer = modeling_layer
         self._output_layer = output_layer
         self._dropout = FastDropout(dropout)
+        self._embeds_words_alone = _embeds_words_alone(text_field_embedder)
         self._check_dimensions()
         initializer(self)
 
@@ -129,16 +138,22 @@ class AttentionFlow(Model):
             What the output layer returns, and `metadata`.
         """
         question_mask = util.get_text_field_mask(question)
-        passage_mask = util.get_text_field_mask(passage)
         # Shape: (batch_size, question_length, encoding_dim)
         encoded_question = self._encode(question, question_mask)
+        windows = {}
+        if self._output_layer.reads_windows:
+            passage, windows["windows"] = _separate_windows(passage)
+            # From here on the batch is one of windows, each with its question.
+            encoded_question = encoded_question[windows["windows"].example_of_window]
+            question_mask = question_mask[windows["windows"].example_of_window]
+        passage_mask = util.get_text_field_mask(passage)
         # Shape: (batch_size, passage_length, encoding_dim)
         encoded_passage = self._encode(passage, passage_mask)
         query_aware_passage, modeled_passage = self._attend_and_model(
             encoded_passage, passage_mask, encoded_question, question_mask
         )
         output_dict = self._output_layer(
-            query_aware_passage, modeled_passage, passage_mask, **targets
+            query_aware_passage, modeled_passage, passage_mask, **windows, **targets
         )
         if targets:
             self._output_layer.update_metrics(output_dict, metadata, **targets)
@@ -146,11 +161,27 @@ class AttentionFlow(Model):
         return output_dict
 
     def _encode(self, text: TextFieldTensors, mask: torch.BoolTensor) -> torch.Tensor:
-        """The first three layers."""
-        # Shape: (batch_size, num_tokens, embedding_dim)
-        embedded = self._highway(self._text_field_embedder(text))
+        """
+        The first three layers. What occurs several times in a batch is computed once: a word, and a
+        passage that several questions share.
+        """
+        distinct_words = find_distinct_words(text) if self._embeds_words_alone else None
+        if distinct_words is None:
+            # Shape: (batch_size, num_tokens, embedding_dim)
+            embedded = self._highway(self._text_field_embedder(text))
+            # Shape: (batch_size, num_tokens, encoding_dim)
+            return self._contextual_layer(self._dropout(embedded), mask)
+        words, word_at_position = distinct_words
+        # Shape: (num_distinct_words, embedding_dim)
+        embedded_words = self._highway(self._text_field_embedder(words)).squeeze(0)
+        # Shape: (num_distinct_texts,) and (batch_size,)
+        representatives, copies = find_distinct_rows(word_at_position)
+        # Shape: (num_distinct_texts, num_tokens, embedding_dim)
+        embedded = torch.nn.functional.embedding(word_at_position[representatives], embedded_words)
+        # Shape: (num_distinct_texts, num_tokens, encoding_dim)
+        encoded = self._contextual_layer(self._dropout(embedded), mask[representatives])
         # Shape: (batch_size, num_tokens, encoding_dim)
-        return self._contextual_layer(self._dropout(embedded), mask)
+        return encoded[copies]
 
     def _attend_and_model(
         self,
@@ -158,7 +189,7 @@ class AttentionFlow(Model):
         passage_mask: torch.BoolTensor,
         encoded_question: torch.Tensor,
         question_mask: torch.BoolTensor,
-    ) -> Tuple[torch.Tensor, torch.Tensor]:
+    ) -> Tuple[PassageVectors, torch.Tensor]:
         """The fourth and the fifth layer."""
         if self._attention is None:
             # The modelling layer has its own dropout on what it makes of passage and question.
@@ -166,13 +197,12 @@ class AttentionFlow(Model):
             modeled_passage = self._modeling_layer(
                 encoded_passage, passage_mask, encoded_question, question_mask
             )
-            return encoded_passage, modeled_passage
-        # Shape: (batch_size, passage_length, query_aware_dim)
-        query_aware_passage = self._attention(
-            encoded_passage, passage_mask, encoded_question, question_mask
-        ).query_aware_passage
+            return WholeVectors(self._dropout(encoded_passage)), modeled_passage
+        attended = self._attention(encoded_passage, passage_mask, encoded_question, question_mask)
+        # The modelling and the output layer read the same: one dropout serves both.
+        query_aware_passage = attended.query_aware_passage.drop(self._dropout)
         # Shape: (batch_size, passage_length, modeled_dim)
-        modeled_passage = self._modeling_layer(self._dropout(query_aware_passage), passage_mask)
+        modeled_passage = encode(self._modeling_layer, query_aware_passage, passage_mask)
         return query_aware_passage, modeled_passage
 
     @overrides
@@ -187,6 +217,27 @@ class AttentionFlow(Model):
         if "loss" in output_dict:
             readable["loss"] = output_dict["loss"]
         return readable
+
+
+def _separate_windows(passage: TextFieldTensors) -> Tuple[TextFieldTensors, WindowsOfBatch]:
+    """The windows of all passages of a batch as passages of their own."""
+    # Shape: (batch_size, max_windows, window_length)
+    mask = util.get_text_field_mask(passage, num_wrapping_dims=1)
+    windows = find_windows_of_batch(mask)
+    separated = {
+        indexer: {name: tensor.flatten(0, 1)[windows.indices] for name, tensor in tensors.items()}
+        for indexer, tensors in passage.items()
+    }
+    return separated, windows
+
+
+def _embeds_words_alone(text_field_embedder: TextFieldEmbedder) -> bool:
+    """Whether the vector of a word is the same wherever the word stands."""
+    context_free = (Embedding, FixedAndTrainedEmbedder, TokenCharactersEncoder)
+    return isinstance(text_field_embedder, BasicTextFieldEmbedder) and all(
+        isinstance(getattr(text_field_embedder, f"token_embedder_{key}"), context_free)
+        for key in text_field_embedder._ordered_embedder_keys
+    )
 
 
 def _check(producer: str, produced_dim: int, consumer: str, layer: Any) -> None:

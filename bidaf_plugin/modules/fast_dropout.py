@@ -1,3 +1,5 @@
+from typing import Any
+
 import torch
 
 _LANES = 4  # 16-bit numbers in a 64-bit one
@@ -25,4 +27,19 @@ class FastDropout(torch.nn.Dropout):
             numbers.view(torch.int16)[: input.numel()].view(input.shape)
             >= num_dropped_levels - _LEVELS // 2
         )
-        return input * is_kept.to(input.dtype).mul_(_LEVELS / (_LEVELS - num_dropped_levels))
+        return _Keep.apply(input, is_kept, _LEVELS / (_LEVELS - num_dropped_levels))
+
+
+class _Keep(torch.autograd.Function):
+    """What is kept of a tensor, scaled. Autograd would keep the mask as numbers of four times the size."""
+
+    @staticmethod
+    def forward(ctx: Any, input: torch.Tensor, is_kept: torch.Tensor, scale: float) -> torch.Tensor:
+        ctx.save_for_backward(is_kept)
+        ctx.scale = scale
+        return (input * is_kept).mul_(scale)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+        (is_kept,) = ctx.saved_tensors
+        return (gradient * is_kept).mul_(ctx.scale), None, None

@@ -1,1 +1,2 @@
 from bidaf_plugin.samplers.bidaf_bucket_sampler import BidafBucketSampler as BidafBucketSampler
+from bidaf_plugin.samplers.window_budget_sampler import WindowBudgetSampler as WindowBudgetSampler

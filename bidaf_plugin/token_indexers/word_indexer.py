@@ -68,7 +68,9 @@ class WordIndexer(TokenIndexer):
 
     @overrides
     def count_vocab_items(self, token: Token, counter: Counts) -> None:
-        self.count_words([token.ensure_text()], counter)
+        total = counter[self._namespace]
+        for item in self._items([token.ensure_text()]):
+            total[item] += 1
 
     @overrides(check_signature=False)
     def tokens_to_indices(  # type: ignore[override]

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
+from allennlp.data.data_loaders import MultiProcessDataLoader
+from allennlp.data.data_loaders.multiprocess_data_loader import WorkerError
 from allennlp.models import load_archive
 
 from bidaf_plugin.common.errors import DataError, install_error_messages
+from bidaf_plugin.dataset_readers import BidafClozeReader
 
 
 class TestErrorMessages:
@@ -49,6 +52,17 @@ class TestErrorMessages:
         shown = self.show(broken.value, capsys)
         assert shown.startswith(f"Error: in the config: {config}:2")
         assert len(shown.splitlines()) == 1
+
+    def test_what_a_worker_of_the_data_loader_raises_is_one_sentence(
+        self, capsys: pytest.CaptureFixture, tmp_path: Path
+    ) -> None:
+        (tmp_path / "bad.question").write_text("")
+        with pytest.raises(WorkerError) as failed:
+            MultiProcessDataLoader(
+                BidafClozeReader(), str(tmp_path), batch_size=1, num_workers=1, quiet=True
+            )
+        shown = self.show(failed.value, capsys)
+        assert shown == f"Error: {tmp_path}/bad.question: the article is missing\n"
 
     def test_what_we_must_mend_keeps_its_traceback(self, capsys: pytest.CaptureFixture) -> None:
         assert "Traceback" in self.show(ValueError("a bug"), capsys)

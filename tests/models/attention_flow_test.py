@@ -56,6 +56,33 @@ class TestAttentionFlow:
                     alone[index]["confidence"], rel=1e-5
                 )
 
+    def test_words_and_passages_are_encoded_once_per_batch(self) -> None:
+        """The fixture has several questions on a passage: same values, less work."""
+        params = tiny_params()
+        instances = read_tiny(params)
+        model = build_model(params, instances)
+        tensors = as_tensors(instances, model.vocab)
+        num_texts, num_words = [], []
+        model._contextual_layer.register_forward_pre_hook(
+            lambda _, inputs: num_texts.append(len(inputs[0]))
+        )
+        model._highway.register_forward_pre_hook(
+            lambda _, inputs: num_words.append(inputs[0].size(1))
+        )
+        once = model(**tensors)
+        passages = {instance["metadata"]["passage"] for instance in instances}
+        words = {
+            token.text for instance in instances for token in instance["metadata"]["passage_tokens"]
+        }
+        assert num_texts == [len(instances), len(passages)] and len(passages) < len(instances)
+        # All passages have the same length after padding, which is one word more.
+        assert num_words[1] <= len(words) + 1
+        model._embeds_words_alone = False
+        each = model(**tensors)
+        assert num_texts[2:] == [len(instances)] * 2
+        torch.testing.assert_close(once["loss"], each["loss"])
+        torch.testing.assert_close(once["span_end_log_probs"], each["span_end_log_probs"])
+
     def test_answers_are_cut_from_the_passage(self) -> None:
         params = tiny_params()
         instances = read_tiny(params)

@@ -6,6 +6,7 @@ from allennlp.common.checks import ConfigurationError
 
 from bidaf_plugin.modules import UnpackedLstmEncoder
 from bidaf_plugin.modules.output_layers import SpanOutputLayer
+from bidaf_plugin.nn.passage_vectors import WholeVectors
 from tests.helpers import without_onednn
 
 
@@ -18,7 +19,7 @@ def make_layer(**choices: Any) -> SpanOutputLayer:
 class TestSpanOutputLayer:
     def setup_method(self) -> None:
         torch.manual_seed(0)
-        self.query_aware = torch.randn(2, 6, 8)
+        self.query_aware = WholeVectors(torch.randn(2, 6, 8))
         self.modeled = torch.randn(2, 6, 4)
         self.mask = torch.arange(6).unsqueeze(0) < torch.tensor([[6], [4]])
 
@@ -66,7 +67,7 @@ class TestSpanOutputLayer:
         layer = make_layer().eval().to(dtype)
         with without_onednn():
             output = layer(
-                100 * self.query_aware.to(dtype),
+                WholeVectors(100 * self.query_aware.whole().to(dtype)),
                 100 * self.modeled.to(dtype),
                 self.mask,
                 torch.tensor([[[1, 2]], [[0, 3]]]),

@@ -1,22 +1,20 @@
 from typing import Tuple
 
+import pytest
 import torch
+from allennlp.common.checks import ConfigurationError
 from allennlp.modules.seq2seq_encoders import LstmSeq2SeqEncoder
 
 from bidaf_plugin.modules import UnpackedLstmEncoder
 from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import reverse_within_lengths
 
 
-def twins(num_layers: int) -> Tuple[UnpackedLstmEncoder, LstmSeq2SeqEncoder]:
+def twins(num_layers: int, kernel: str) -> Tuple[UnpackedLstmEncoder, LstmSeq2SeqEncoder]:
     """Ours and AllenNLP's packed encoder with the same weights."""
     torch.manual_seed(0)
     packed = LstmSeq2SeqEncoder(6, 4, num_layers, bidirectional=True)
-    unpacked = UnpackedLstmEncoder(6, 4, num_layers)
-    weights = packed._module.state_dict()
-    for lstms, suffix in ((unpacked._forward_lstms, ""), (unpacked._backward_lstms, "_reverse")):
-        for layer, lstm in enumerate(lstms):
-            for name, parameter in lstm.named_parameters():
-                parameter.data.copy_(weights[f"{name[:-1]}{layer}{suffix}"])
+    unpacked = UnpackedLstmEncoder(6, 4, num_layers, kernel=kernel)
+    unpacked.load_state_dict(packed.state_dict())
     return unpacked, packed
 
 
@@ -26,9 +24,10 @@ class TestUnpackedLstmEncoder:
         # Shape: (4, 9)
         self.mask = torch.arange(9).unsqueeze(0) < lengths.unsqueeze(1)
 
-    def test_values_and_gradients_equal_the_packed_lstm(self) -> None:
+    @pytest.mark.parametrize("kernel", ["auto", "torch", "unrolled"])
+    def test_values_and_gradients_equal_the_packed_lstm(self, kernel: str) -> None:
         for num_layers in (1, 2):
-            unpacked, packed = twins(num_layers)
+            unpacked, packed = twins(num_layers, kernel)
             inputs = torch.randn(4, 9, 6)
             outputs, gradients = [], []
             for encoder in (unpacked, packed):
@@ -41,13 +40,23 @@ class TestUnpackedLstmEncoder:
                 gradients.append(gradient * self.mask.unsqueeze(-1))
             torch.testing.assert_close(outputs[0], outputs[1])
             torch.testing.assert_close(gradients[0], gradients[1])
-            for ours, theirs in (
-                (unpacked._forward_lstms[0], "weight_ih_l0"),
-                (unpacked._backward_lstms[0], "weight_ih_l0_reverse"),
-            ):
+            for ours, theirs in unpacked._torch_names():
                 torch.testing.assert_close(
-                    ours.weight_ih_l0.grad, getattr(packed._module, theirs).grad
+                    unpacked.get_parameter(ours).grad, getattr(packed._module, theirs).grad
                 )
+
+    def test_weights_can_be_taken_over_both_ways(self) -> None:
+        unpacked, packed = twins(num_layers=2, kernel="auto")
+        given_back = unpacked.to_torch().state_dict()
+        assert given_back.keys() == packed._module.state_dict().keys()
+        for name, weight in packed._module.state_dict().items():
+            assert torch.equal(given_back[name], weight)
+        with pytest.raises(RuntimeError, match="size mismatch"):
+            UnpackedLstmEncoder(7, 4, 2).load_state_dict(packed.state_dict())
+
+    def test_an_unknown_kernel_is_refused(self) -> None:
+        with pytest.raises(ConfigurationError, match="'fast'.*auto, torch, unrolled"):
+            UnpackedLstmEncoder(6, 4, kernel="fast")
 
     def test_padding_is_zero_and_its_content_does_not_matter(self) -> None:
         encoder = UnpackedLstmEncoder(6, 4, 2)

@@ -3,6 +3,8 @@ from typing import Any, Dict, List
 import torch
 from allennlp.common import Registrable
 
+from bidaf_plugin.nn.passage_vectors import PassageVectors
+
 
 class OutputLayer(torch.nn.Module, Registrable):
     """
@@ -15,6 +17,8 @@ class OutputLayer(torch.nn.Module, Registrable):
     """
 
     default_implementation = "span"
+    # Whether a passage is a list of windows, which are then read one by one.
+    reads_windows = False
 
     def get_query_aware_dim(self) -> int:
         """The size of a vector of `G` that this layer expects."""
@@ -26,7 +30,7 @@ class OutputLayer(torch.nn.Module, Registrable):
 
     def forward(
         self,
-        query_aware_passage: torch.Tensor,
+        query_aware_passage: PassageVectors,
         modeled_passage: torch.Tensor,
         passage_mask: torch.Tensor,
         **targets: torch.Tensor,
@@ -34,14 +38,16 @@ class OutputLayer(torch.nn.Module, Registrable):
         """
         # Parameters
 
-        query_aware_passage : `torch.Tensor`
-            `G`, shape `(batch_size, passage_length, query_aware_dim)`.
+        query_aware_passage : `PassageVectors`
+            `G`, of shape `(batch_size, passage_length, query_aware_dim)`, after dropout.
         modeled_passage : `torch.Tensor`
             `M`, shape `(batch_size, passage_length, modeled_dim)`.
         passage_mask : `torch.BoolTensor`
             Shape `(batch_size, passage_length)`.
         targets : `torch.Tensor`
-            What the gold answer is, in the output layer's own terms; nothing when it is unknown.
+            The reader's other fields: what the gold answer is, in the output layer's own terms. A
+            layer that `reads_windows` also gets `windows`, a `WindowsOfBatch`, and the passages
+            are the windows.
 
         # Returns
 

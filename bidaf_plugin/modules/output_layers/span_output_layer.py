@@ -10,6 +10,9 @@ from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.metrics import SpanAccuracy, SquadEmAndF1
 from bidaf_plugin.modules.fast_dropout import FastDropout
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
+from bidaf_plugin.modules.output_layers.summarized_vectors import SummarizedVectors
+from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import encode
+from bidaf_plugin.nn.passage_vectors import JoinedVectors, PassageVectors, WholeVectors
 from bidaf_plugin.nn.spans import best_span
 
 NO_SPAN = -1
@@ -47,7 +50,7 @@ class SpanOutputLayer(OutputLayer):
     max_answer_length : `int`, optional (default = `None`)
         The largest number of tokens of an answer. No limit by default, as in the paper.
     dropout : `float`, optional (default = `0.2`)
-        On the input of `end_encoder` and of both linear layers.
+        On `M` and on `M2`. (`G` comes with the dropout of the model.)
     """
 
     def __init__(
@@ -106,7 +109,7 @@ class SpanOutputLayer(OutputLayer):
     @overrides(check_signature=False)
     def forward(  # type: ignore[override]
         self,
-        query_aware_passage: torch.Tensor,
+        query_aware_passage: PassageVectors,
         modeled_passage: torch.Tensor,
         passage_mask: torch.Tensor,
         answer_spans: Optional[torch.Tensor] = None,
@@ -131,14 +134,15 @@ class SpanOutputLayer(OutputLayer):
         loss : `torch.Tensor`
             A scalar, if there are `answer_spans`.
         """
+        # Shape: (batch_size, passage_length, modeled_dim)
+        modeled_passage = self._dropout(modeled_passage)
         # Shape: (batch_size, passage_length)
         start_log_probs = self._log_probs(
             self._start_scorer, query_aware_passage, modeled_passage, passage_mask
         )
-        # Shape: (batch_size, passage_length, end_input_dim)
         end_input = self._make_end_input(query_aware_passage, modeled_passage, start_log_probs)
         # Shape: (batch_size, passage_length, 2 * hidden_size)
-        end_encoded = self._end_encoder(self._dropout(end_input), passage_mask)
+        end_encoded = self._dropout(encode(self._end_encoder, end_input, passage_mask))
         # Shape: (batch_size, passage_length)
         end_log_probs = self._log_probs(
             self._end_scorer, query_aware_passage, end_encoded, passage_mask
@@ -160,15 +164,14 @@ class SpanOutputLayer(OutputLayer):
     def _log_probs(
         self,
         scorer: torch.nn.Linear,
-        query_aware_passage: torch.Tensor,
+        query_aware_passage: PassageVectors,
         encoded_passage: torch.Tensor,
         passage_mask: torch.Tensor,
     ) -> torch.Tensor:
-        # Shape: (batch_size, passage_length, query_aware_dim + encoding_dim)
-        scored = self._dropout(torch.cat([query_aware_passage, encoded_passage], dim=-1))
+        scored = self._join(query_aware_passage, WholeVectors(encoded_passage))
         # In single precision whatever the network's: half precision cannot hold small probabilities.
         # Shape: (batch_size, passage_length)
-        logits = scorer(scored).squeeze(-1).float()
+        logits = scored.project(scorer.weight, scorer.bias).squeeze(-1).float()
         lowest = util.min_value_of_dtype(logits.dtype)
         # Shape: (batch_size, passage_length)
         log_probs = logits.masked_fill(~passage_mask, lowest).log_softmax(dim=-1)
@@ -176,26 +179,20 @@ class SpanOutputLayer(OutputLayer):
 
     def _make_end_input(
         self,
-        query_aware_passage: torch.Tensor,
+        query_aware_passage: PassageVectors,
         modeled_passage: torch.Tensor,
         start_log_probs: torch.Tensor,
-    ) -> torch.Tensor:
+    ) -> PassageVectors:
         if self._end_input == "paper_text":
-            return modeled_passage
+            return WholeVectors(modeled_passage)
         # Shape: (batch_size, 1, passage_length)
         start_probs = start_log_probs.exp().unsqueeze(1).to(modeled_passage.dtype)
-        # Shape: (batch_size, passage_length, modeled_dim)
-        start_summary = (start_probs @ modeled_passage).expand_as(modeled_passage)
-        # Shape: (batch_size, passage_length, query_aware_dim + 3 * modeled_dim)
-        return torch.cat(
-            [
-                query_aware_passage,
-                modeled_passage,
-                start_summary,
-                modeled_passage * start_summary,
-            ],
-            dim=-1,
-        )
+        # Shape: (batch_size, 1, modeled_dim)
+        start_summary = start_probs @ modeled_passage
+        return self._join(query_aware_passage, SummarizedVectors(modeled_passage, start_summary))
+
+    def _join(self, query_aware_passage: PassageVectors, others: PassageVectors) -> PassageVectors:
+        return JoinedVectors([query_aware_passage, others], self._query_aware_dim)
 
     def _loss(
         self,

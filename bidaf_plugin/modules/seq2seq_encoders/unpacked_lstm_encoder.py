@@ -1,10 +1,15 @@
-from typing import Any, List
+from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
 
 import torch
+from allennlp.common.checks import ConfigurationError
 from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 from overrides import overrides
 
 from bidaf_plugin.modules.fast_dropout import FastDropout
+from bidaf_plugin.nn.lstm_recurrence import run_bidirectional_lstm
+from bidaf_plugin.nn.passage_vectors import PassageVectors, WholeVectors
+
+_KERNELS = ("auto", "torch", "unrolled")
 
 
 class _Permute(torch.autograd.Function):
@@ -51,12 +56,13 @@ def reverse_within_lengths(sequences: torch.Tensor, mask: torch.Tensor) -> torch
 class UnpackedLstmEncoder(Seq2SeqEncoder):
     """
     A stacked bidirectional [LSTM](https://doi.org/10.1162/neco.1997.9.8.1735) that gives exactly
-    what AllenNLP's `lstm` gives, without packing the sequences: torch's kernels are about twice as
-    fast on plain padded tensors.
+    what AllenNLP's `lstm` gives, without packing the sequences, which is several times faster.
 
-    Padding at the end cannot reach what comes before it in the forward direction; the backward
-    direction reads each sequence reversed within its own length, so that its padding too is at the
-    end.
+    On a GPU it runs torch's kernels on plain padded tensors: padding at the end cannot reach what
+    comes before it in the forward direction, and the backward direction reads each sequence reversed
+    within its own length, so that its padding too is at the end. On the CPU the product with the input
+    is made for all words at once, from the parts of the input where it has parts
+    (`PassageVectors`), and `run_bidirectional_lstm` does the rest.
 
     Registered as a `Seq2SeqEncoder` with name "unpacked_lstm".
 
@@ -68,23 +74,64 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
     num_layers : `int`, optional (default = `1`)
     dropout : `float`, optional (default = `0.0`)
         Between layers, as in `torch.nn.LSTM`.
+    kernel : `str`, optional (default = `"auto"`)
+        `"torch"` for torch's kernels, `"unrolled"` for the other way, `"auto"` for what is faster.
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, dropout: float = 0.0
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        dropout: float = 0.0,
+        kernel: str = "auto",
     ) -> None:
         super().__init__()
+        if kernel not in _KERNELS:
+            raise ConfigurationError(
+                f"kernel is {kernel!r}; it must be one of {', '.join(_KERNELS)}"
+            )
         self._input_size = input_size
         self._hidden_size = hidden_size
+        self._kernel = kernel
         layer_sizes = [input_size] + [2 * hidden_size] * (num_layers - 1)
         self._forward_lstms = self._make_lstms(layer_sizes)
         self._backward_lstms = self._make_lstms(layer_sizes)
         self._dropout = FastDropout(dropout)
 
-    def _make_lstms(self, layer_sizes: List[int]) -> torch.nn.ModuleList:
-        return torch.nn.ModuleList(
+    def _make_lstms(self, layer_sizes: List[int]) -> Sequence[torch.nn.LSTM]:
+        return torch.nn.ModuleList(  # type: ignore[return-value]
             torch.nn.LSTM(size, self._hidden_size, batch_first=True) for size in layer_sizes
         )
+
+    def to_torch(self) -> torch.nn.LSTM:
+        """A bidirectional `torch.nn.LSTM` with the same weights, as inside AllenNLP's `lstm`."""
+        lstm = torch.nn.LSTM(
+            self._input_size,
+            self._hidden_size,
+            num_layers=len(self._forward_lstms),
+            bidirectional=True,
+            batch_first=True,
+            dropout=self._dropout.p,
+        )
+        lstm.load_state_dict(
+            {theirs: self.get_parameter(ours).detach() for ours, theirs in self._torch_names()}
+        )
+        return lstm
+
+    def _torch_names(self) -> Iterator[Tuple[str, str]]:
+        """The name of each parameter, here and in a bidirectional `torch.nn.LSTM`."""
+        for name, _ in self.named_parameters():
+            lstms, layer, parameter = name.split(".")
+            suffix = "_reverse" if lstms == "_backward_lstms" else ""
+            yield name, f"{parameter.removesuffix('l0')}l{layer}{suffix}"
+
+    def _load_from_state_dict(self, state_dict: Dict[str, Any], prefix: str, *args: Any) -> None:
+        # The weights of AllenNLP's `lstm` are welcome: it takes only the config to change over.
+        for ours, theirs in self._torch_names():
+            if f"{prefix}_module.{theirs}" in state_dict:
+                state_dict[prefix + ours] = state_dict.pop(f"{prefix}_module.{theirs}")
+        super()._load_from_state_dict(state_dict, prefix, *args)
 
     @overrides
     def get_input_dim(self) -> int:
@@ -98,11 +145,13 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
     def is_bidirectional(self) -> bool:
         return True
 
-    def forward(self, inputs: torch.Tensor, mask: torch.BoolTensor) -> torch.Tensor:
+    def forward(
+        self, inputs: Union[torch.Tensor, PassageVectors], mask: torch.BoolTensor
+    ) -> torch.Tensor:
         """
         # Parameters
 
-        inputs : `torch.Tensor`
+        inputs : `Union[torch.Tensor, PassageVectors]`
             Shape `(batch_size, length, input_size)`.
         mask : `torch.BoolTensor`
             Shape `(batch_size, length)`, padding at the end.
@@ -112,18 +161,53 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         `torch.Tensor`
             Shape `(batch_size, length, 2 * hidden_size)`, zero at padding.
         """
-        outputs = inputs
-        for layer, (forward_lstm, backward_lstm) in enumerate(
-            zip(self._forward_lstms, self._backward_lstms, strict=True)
-        ):
+        vectors = WholeVectors(inputs) if isinstance(inputs, torch.Tensor) else inputs
+        unrolled = self._kernel == "unrolled" or (
+            self._kernel == "auto" and mask.device.type == "cpu"
+        )
+        run_layer = _run_unrolled if unrolled else _run_torch_kernels
+        for layer, lstms in enumerate(zip(self._forward_lstms, self._backward_lstms, strict=True)):
             if layer > 0:
-                outputs = self._dropout(outputs)
-            # Shape: (batch_size, length, hidden_size)
-            forward_outputs, _ = forward_lstm(outputs)
-            # Shape: (batch_size, length, hidden_size)
-            backward_outputs, _ = backward_lstm(reverse_within_lengths(outputs, mask))
+                vectors = vectors.drop(self._dropout)
             # Shape: (batch_size, length, 2 * hidden_size)
-            outputs = torch.cat(
-                [forward_outputs, reverse_within_lengths(backward_outputs, mask)], dim=-1
-            )
-        return outputs * mask.unsqueeze(-1)
+            outputs = run_layer(*lstms, vectors, mask)
+            vectors = WholeVectors(outputs)
+        return outputs
+
+
+def encode(encoder: Seq2SeqEncoder, vectors: PassageVectors, mask: torch.Tensor) -> torch.Tensor:
+    """What `encoder` makes of `vectors`, which only an `UnpackedLstmEncoder` can take by their parts."""
+    return encoder(vectors if isinstance(encoder, UnpackedLstmEncoder) else vectors.whole(), mask)
+
+
+def _run_unrolled(
+    forward_lstm: torch.nn.LSTM,
+    backward_lstm: torch.nn.LSTM,
+    vectors: PassageVectors,
+    mask: torch.Tensor,
+) -> torch.Tensor:
+    input_weights, recurrent_weights, input_biases, recurrent_biases = zip(
+        forward_lstm.all_weights[0], backward_lstm.all_weights[0], strict=True
+    )
+    # Shape: (2 * 4 * hidden_size,)
+    bias = torch.cat(input_biases) + torch.cat(recurrent_biases)
+    # Shape: (batch_size, length, 2 * 4 * hidden_size)
+    gate_inputs = vectors.project(torch.cat(input_weights), bias)
+    return run_bidirectional_lstm(gate_inputs, torch.stack(recurrent_weights), mask)
+
+
+def _run_torch_kernels(
+    forward_lstm: torch.nn.LSTM,
+    backward_lstm: torch.nn.LSTM,
+    vectors: PassageVectors,
+    mask: torch.Tensor,
+) -> torch.Tensor:
+    # Shape: (batch_size, length, input_size)
+    inputs = vectors.whole()
+    # Shape: (batch_size, length, hidden_size)
+    forward_outputs, _ = forward_lstm(inputs)
+    # Shape: (batch_size, length, hidden_size)
+    backward_outputs, _ = backward_lstm(reverse_within_lengths(inputs, mask))
+    # Shape: (batch_size, length, 2 * hidden_size)
+    outputs = torch.cat([forward_outputs, reverse_within_lengths(backward_outputs, mask)], dim=-1)
+    return outputs * mask.unsqueeze(-1)

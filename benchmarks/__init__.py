@@ -1,0 +1,3 @@
+"""
+Ours and the BiDAF of allennlp-models, measured side by side: see README.md in this folder.
+"""

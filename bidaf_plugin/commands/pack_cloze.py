@@ -1,0 +1,70 @@
+import argparse
+import os
+
+from allennlp.common import Tqdm
+from overrides import overrides
+
+from bidaf_plugin.commands.action import Action
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
+from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
+from bidaf_plugin.dataset_readers.cloze_question import QuestionError, parse_question
+from bidaf_plugin.dataset_readers.packed_cloze_writer import PackedClozeWriter
+
+
+@Action.register("pack-cloze")
+class PackCloze(Action):
+    """
+    Pack a million .question files into one compact file.
+
+    The files are read one at a time, checked, and packed as they are. The result is read once more
+    and compared with what went in. What was interrupted goes on when the same command is run again;
+    until all is done the file is called OUT.partial. `bidaf_cloze`, the dataset reader, takes OUT in
+    place of the folder, and several readers each read their own part of it.
+
+    Example: allennlp bidaf pack-cloze cnn/questions/training cnn_training.cloze
+             allennlp bidaf pack-cloze 'questions.tar.gz!cnn/questions/test' cnn_test.cloze
+    """
+
+    @overrides
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "source", help="a folder of .question files, or a tar archive, or archive!folder"
+        )
+        parser.add_argument("out", help="the file to write")
+        parser.add_argument(
+            "--skip-bad",
+            action="store_true",
+            help="skip and count files that cannot be used, instead of stopping at the first",
+        )
+        parser.add_argument("-f", "--force", action="store_true", help="replace OUT if it exists")
+
+    @overrides
+    def run(self, args: argparse.Namespace) -> None:
+        if os.path.exists(args.out) and not args.force:
+            raise DataError(f"{args.out} exists: use --force to replace it")
+        try:
+            print(pack(args.source, args.out, args.skip_bad))
+        except KeyboardInterrupt:
+            raise SystemExit("Interrupted: the same command goes on where it stopped.") from None
+
+
+def pack(source: str, out: str, skip_bad: bool = False) -> str:
+    """Packs, verifies and says what was packed."""
+    bad = BadQuestions(skip_bad)
+    with PackedClozeWriter(out, os.path.realpath(source)) as writer:
+        if writer.num_resumed:
+            print(f"{writer.num_resumed:,} questions are in {writer.partial_path} already")
+        for question in Tqdm.tqdm(iterate_questions(source, bad), desc="packing", unit="question"):
+            if writer.is_packed(question.id):
+                continue
+            try:
+                parse_question(question.content, question.place, question.id)
+            except QuestionError as error:
+                bad.handle(error)
+            else:
+                writer.add(question.id, question.content)
+        bad.report(source, writer.num_questions)
+        writer.finish()
+    size = os.path.getsize(out)
+    return f"{out}: {writer.num_questions:,} questions, {size:,} bytes, verified; {bad.summary()}"

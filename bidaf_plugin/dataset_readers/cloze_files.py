@@ -1,0 +1,205 @@
+"""
+Where cloze questions come from: a folder of `.question` files, a tar archive of them, a file packed
+by `allennlp bidaf pack-cloze`, or a single `.question` file. All are read one question at a time.
+"""
+
+import lzma
+import os
+import tarfile
+import zlib
+from itertools import chain, islice
+from typing import Iterator, NamedTuple, Optional, Tuple
+
+from allennlp.common.file_utils import cached_path
+
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
+from bidaf_plugin.dataset_readers.cloze_question import QuestionError
+from bidaf_plugin.dataset_readers.packed_cloze import PackedCloze, RawQuestion, is_packed
+
+EXTENSION = ".question"
+# Folders of up to this many files are read in the order of their names. The names of larger ones
+# are not kept in memory: they are read in the order in which the file system lists them.
+MAX_SORTED = 100_000
+
+_TAR_BLOCK = 512
+_DAMAGES = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError)
+
+
+class Shard(NamedTuple):
+    """The share of one of several readers, each of which reads the questions of no other."""
+
+    number: int = 0
+    num_shards: int = 1
+
+    def stretch(self, num_questions: int) -> Tuple[int, int]:
+        """First question and one past the last; the first shards have one more, if need be."""
+        size, num_larger = divmod(num_questions, self.num_shards)
+        first = self.number * size + min(self.number, num_larger)
+        return first, first + size + (self.number < num_larger)
+
+
+def iterate_questions(
+    path: str, bad: BadQuestions, shard: Shard = Shard(), limit: Optional[int] = None  # noqa: B008
+) -> Iterator[RawQuestion]:
+    """
+    The questions of a folder, a tar archive (plain or compressed), a packed file or a `.question`
+    file, which may be a URL. `archive.tar.gz!folder` are the questions below a folder of an archive.
+
+    # Parameters
+
+    path : `str`
+    bad : `BadQuestions`
+        Decides what happens with files that cannot be read and with damaged parts of archives.
+    shard : `Shard`, optional
+        Which share to read.
+    limit : `int`, optional (default = `None`)
+        How many questions are enough for all shares together. A packed file, which is dealt out in
+        stretches, deals out so many from its beginning; otherwise whoever reads stops by itself.
+    """
+    local_path, folder = _resolve(path)
+    if os.path.isdir(local_path):
+        yield from _iterate_folder(local_path, bad, shard)
+    elif is_packed(local_path):
+        packed = PackedCloze(local_path)
+        num_questions = packed.num_questions
+        if limit is not None:
+            num_questions = min(num_questions, limit)
+        yield from packed.read(*shard.stretch(num_questions), bad)
+    elif local_path.endswith(EXTENSION):
+        if shard.number == 0:
+            yield _read_file(local_path)
+    else:
+        yield from _iterate_tar(local_path, path, folder, bad, shard)
+
+
+def _resolve(path: str) -> Tuple[str, str]:
+    """The local path, and the folder inside of it if one is named."""
+    archive, exclamation_mark, folder = path.rpartition("!")
+    if not exclamation_mark or os.path.exists(path):
+        archive, folder = path, ""
+    try:
+        return str(cached_path(archive)), folder.strip("/")
+    except FileNotFoundError as error:
+        raise DataError(f"{archive}: there is no such file or folder") from error
+
+
+def _id(name: str) -> str:
+    return name.removesuffix(EXTENSION)
+
+
+def _is_question(name: str) -> bool:
+    # "._x.question" are the shadows that archives made on a Mac carry.
+    return name.endswith(EXTENSION) and not os.path.basename(name).startswith("._")
+
+
+def _read_file(path: str) -> RawQuestion:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return RawQuestion(path, _id(os.path.basename(path)), file.read())
+    except OSError as error:
+        raise QuestionError(f"{path}: {error.strerror}", "unreadable") from error
+
+
+def _iterate_folder(folder: str, bad: BadQuestions, shard: Shard) -> Iterator[RawQuestion]:
+    with os.scandir(folder) as entries:
+        names = (entry.name for entry in entries if _is_question(entry.name))
+        first_names = list(islice(names, MAX_SORTED + 1))
+        if not first_names:
+            raise DataError(f"{folder}: there are no {EXTENSION} files in it{_subfolders(folder)}")
+        share: Iterator[str]
+        if len(first_names) <= MAX_SORTED:
+            share = islice(sorted(first_names), shard.number, None, shard.num_shards)
+        else:
+            # By a checksum of the name and not by its place: two machines may list the same folder
+            # in different orders.
+            share = (
+                name
+                for name in chain(first_names, names)
+                if zlib.crc32(os.fsencode(name)) % shard.num_shards == shard.number
+            )
+        for name in share:
+            try:
+                question = _read_file(os.path.join(folder, name))
+            except QuestionError as error:
+                bad.handle(error)
+            else:
+                yield question
+
+
+def _subfolders(folder: str) -> str:
+    with os.scandir(folder) as entries:
+        names = sorted(entry.name for entry in islice(entries, 1000) if entry.is_dir())
+    return f", but there are the folders {', '.join(names[:10])}" if names else ""
+
+
+def _iterate_tar(
+    local_path: str, path: str, folder: str, bad: BadQuestions, shard: Shard
+) -> Iterator[RawQuestion]:
+    num_questions = 0
+    only_parent: Optional[str] = None
+    try:
+        with tarfile.open(local_path, "r:*") as archive:
+            for member in _members(archive):
+                name = member.name.removeprefix("./")
+                if not member.isfile() or not _is_question(name) or not _is_below(name, folder):
+                    continue
+                parent = os.path.dirname(name)
+                if not folder and only_parent not in (None, parent):
+                    raise DataError(
+                        f"{path}: there are questions in several folders, {only_parent!r} and "
+                        f"{parent!r}: name one of them, like '{path}!{parent}'"
+                    )
+                only_parent = parent
+                if num_questions % shard.num_shards == shard.number:
+                    below = folder or parent
+                    id = _id(name.removeprefix(f"{below}/") if below else name)
+                    yield RawQuestion(f"{path}, {name}", id, _read_member(archive, member))
+                num_questions += 1
+            _check_end(archive)
+    except _DAMAGES as error:
+        if num_questions == 0:
+            raise DataError(
+                f"{path}: neither a folder, nor a tar archive, nor a packed file that can be read "
+                f"({error})"
+            ) from error
+        bad.handle(
+            QuestionError(
+                f"{path}: truncated or damaged after {num_questions} questions ({error})",
+                "damaged archive",
+            )
+        )
+    if num_questions == 0:
+        below = f" below {folder!r}" if folder else ""
+        raise DataError(f"{path}: there are no {EXTENSION} files{below}")
+
+
+def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    while (member := archive.next()) is not None:
+        # tarfile would remember every member of a million.
+        archive.members = []  # type: ignore[attr-defined]
+        yield member
+
+
+def _is_below(name: str, folder: str) -> bool:
+    return not folder or name.startswith(f"{folder}/")
+
+
+def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = archive.extractfile(member)
+    assert file is not None  # it is a regular file
+    content = file.read()
+    if len(content) < member.size:
+        raise tarfile.ReadError("unexpected end of data")
+    return content
+
+
+def _check_end(archive: tarfile.TarFile) -> None:
+    """tarfile takes an archive that was cut off between two members for a whole one."""
+    file = archive.fileobj
+    assert file is not None
+    if file.tell() < archive.offset + _TAR_BLOCK:
+        raise tarfile.ReadError("the end mark is missing")
+    # To the end, where compressed files have their checksum.
+    while file.read(1 << 16):
+        pass

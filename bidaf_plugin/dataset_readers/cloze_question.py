@@ -1,0 +1,169 @@
+"""
+One cloze question of [Hermann et al. (2015)](https://arxiv.org/abs/1506.03340): what a `.question`
+file says, checked.
+"""
+
+import re
+from typing import Dict, List, NamedTuple, Optional
+
+from bidaf_plugin.common.errors import DataError
+
+# ASCII digits only, and nothing around them: neither "@", a twitter handle nor "@entity3s" is one.
+ENTITY = re.compile(r"@entity[0-9]+")
+PLACEHOLDER = "@placeholder"
+
+_PARTS = ("URL", "article", "question", "answer")
+_GLUED_NAME = re.compile(rf"(?<!\w)(@entity[0-9]+|{PLACEHOLDER})(?!\w)")
+
+
+class QuestionError(DataError):
+    """
+    A question that cannot be used.
+
+    # Parameters
+
+    message : `str`
+        The file and what is wrong with it.
+    kind : `str`
+        The same in two or three words, to count by.
+    count : `int`, optional (default = `1`)
+        How many questions are lost.
+    """
+
+    def __init__(self, message: str, kind: str, count: int = 1) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.count = count
+
+
+class ClozeQuestion(NamedTuple):
+    """`place` names it in messages; `names` has the real names of the entities, if they are known."""
+
+    place: str
+    id: str
+    url: str
+    article: str
+    question: str
+    answer: Optional[str]
+    names: Dict[str, str]
+
+
+def parse_question(content: bytes, place: str, id: str, needs_answer: bool = True) -> ClozeQuestion:
+    """
+    Reads and checks a `.question` file: URL, article, question and answer on a line each, then lines
+    `@entityN:name` (or none), with a blank line between the parts.
+
+    # Parameters
+
+    content : `bytes`
+    place : `str`
+        The name of the file, for messages.
+    id : `str`
+    needs_answer : `bool`, optional (default = `True`)
+        False: the answer may be empty or missing.
+
+    # Raises
+
+    `QuestionError`, which names the file.
+    """
+    try:
+        text = content.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise QuestionError(
+            f"{place}: not UTF-8 text (byte {error.start}: {error.reason})", "not UTF-8"
+        ) from error
+    *parts, entity_map = _split_into_parts(text)
+    url, article, question, answer = (part.strip() for part in parts)
+    for name, part in zip(_PARTS, (url, article, question, answer), strict=True):
+        may_be_empty = name == "URL" or (name == "answer" and not needs_answer)
+        if not part and not may_be_empty:
+            raise QuestionError(f"{place}: the {name} is missing", "missing parts")
+        if "\n" in part:
+            raise QuestionError(
+                f"{place}: the {name} has more than one line; expected URL, article, question and "
+                "answer on a line each, with a blank line between them",
+                "missing parts",
+            )
+    check_placeholder(question.split(), place)
+    if answer and not ENTITY.fullmatch(answer):
+        raise QuestionError(
+            f"{place}: the answer is {answer!r:.60}; expected an entity like '@entity3'",
+            "answer is no entity",
+        )
+    names = _parse_entity_map(entity_map, place)
+    return ClozeQuestion(place, id, url, article, question, answer or None, names)
+
+
+def _split_into_parts(text: str) -> List[str]:
+    """URL, article, question, answer, entity map; empty where the file ends before."""
+    parts = text.split("\n\n", len(_PARTS))
+    return parts + [""] * (len(_PARTS) + 1 - len(parts))
+
+
+def check_placeholder(question_words: List[str], place: str) -> None:
+    """There must be exactly one gap to fill."""
+    count = question_words.count(PLACEHOLDER)
+    if count == 0:
+        raise QuestionError(f"{place}: the question has no {PLACEHOLDER}", "no placeholder")
+    if count > 1:
+        raise QuestionError(
+            f"{place}: the question has {count} times {PLACEHOLDER}; expected one",
+            "several placeholders",
+        )
+
+
+def _parse_entity_map(entity_map: str, place: str) -> Dict[str, str]:
+    names = {}
+    for line in entity_map.split("\n"):
+        if not line.strip():
+            continue
+        # Names may hold colons, too.
+        entity, colon, name = line.strip().partition(":")
+        if not colon or not ENTITY.fullmatch(entity):
+            raise QuestionError(
+                f"{place}: the entity map has the line {line!r:.60}; expected '@entityN:name'",
+                "bad entity map",
+            )
+        names[entity] = name.strip()
+    return names
+
+
+def make_question(
+    question: str,
+    passage: str,
+    answer: Optional[str] = None,
+    id: Optional[str] = None,
+    names: Optional[Dict[str, str]] = None,
+) -> ClozeQuestion:
+    """A question about a text of one's own, with its words split and checked."""
+    place = "the input"
+    question_words, passage_words = split_words(question), split_words(passage)
+    check_placeholder(question_words, place)
+    if not any(ENTITY.fullmatch(word) for word in passage_words):
+        raise QuestionError(
+            f"{place}: the passage has no entity, a word like '@entity3'", "no entities"
+        )
+    return ClozeQuestion(
+        place=place,
+        id="" if id is None else id,
+        url="",
+        article=" ".join(passage_words),
+        question=" ".join(question_words),
+        answer=answer,
+        names=names or {},
+    )
+
+
+def split_words(text: str) -> List[str]:
+    """
+    The words of a text of one's own: what stands between blanks, with entities and placeholder cut
+    off from what is glued to them ("(@entity3's)" becomes "( @entity3 's)"). Text of the data files
+    has its words between blanks already and stays as it is.
+    """
+    words = []
+    for chunk in text.split():
+        if chunk.startswith("@") and (chunk == PLACEHOLDER or ENTITY.fullmatch(chunk)):
+            words.append(chunk)
+        else:
+            words += [word for word in _GLUED_NAME.split(chunk) if word]
+    return words

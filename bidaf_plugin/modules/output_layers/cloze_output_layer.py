@@ -1,0 +1,208 @@
+from typing import Any, Dict, List, Optional
+
+import torch
+from overrides import overrides
+
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.metrics import ClozeAccuracy
+from bidaf_plugin.modules.fast_dropout import FastDropout
+from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
+from bidaf_plugin.nn.entities import (
+    WindowsOfBatch,
+    best_entities,
+    entity_log_probabilities,
+    entity_loss,
+)
+from bidaf_plugin.nn.passage_vectors import JoinedVectors, PassageVectors, WholeVectors
+
+
+@OutputLayer.register("cloze")
+class ClozeOutputLayer(OutputLayer):
+    """
+    The output layer for the cloze test: the answer is an entity of the article.
+
+    - `p1 = softmax(w1^T [G; M])` over the words of all windows of an article that are entities; "we
+      mask out all non-entity words", and there is no `p2`;
+    - `P(entity) = sum of p1` over all of its mentions. A mention that stands in several windows,
+      because they overlap, counts in each: the windows are read separately, and the softmax is over
+      all of their words;
+    - loss: `-log P(answer)`, averaged over the batch, as a difference of two log-sum-exps.
+
+    Registered as an `OutputLayer` with name "cloze".
+
+    # Parameters
+
+    query_aware_dim : `int`
+        The size of a vector of `G`.
+    modeled_dim : `int`
+        The size of a vector of `M`.
+    dropout : `float`, optional (default = `0.2`)
+        On `M`. (`G` comes with the dropout of the model.)
+    """
+
+    reads_windows = True
+
+    def __init__(self, query_aware_dim: int, modeled_dim: int, dropout: float = 0.2) -> None:
+        super().__init__()
+        self._query_aware_dim = query_aware_dim
+        self._modeled_dim = modeled_dim
+        self._dropout = FastDropout(dropout)
+        self._scorer = torch.nn.Linear(query_aware_dim + modeled_dim, 1)
+        self._accuracy = ClozeAccuracy()
+
+    @overrides
+    def get_query_aware_dim(self) -> int:
+        return self._query_aware_dim
+
+    @overrides
+    def get_modeled_dim(self) -> int:
+        return self._modeled_dim
+
+    @overrides(check_signature=False)
+    def forward(  # type: ignore[override]
+        self,
+        query_aware_passage: PassageVectors,
+        modeled_passage: torch.Tensor,
+        passage_mask: torch.Tensor,
+        windows: WindowsOfBatch,
+        entity_ids: torch.Tensor,
+        answer_entity: Optional[torch.Tensor] = None,
+    ) -> Dict[str, torch.Tensor]:
+        """
+        # Parameters
+
+        windows : `WindowsOfBatch`
+            Which windows of the batch the passages here are, and whose.
+        entity_ids : `torch.LongTensor`
+            Shape `(batch_size, max_windows, window_length)`: the candidate each word is, -1 for
+            other words and for padding.
+        answer_entity : `torch.LongTensor`, optional
+            Shape `(batch_size,)`: the right candidate; -1 if it is unknown, -2 if it is known and not
+            in the article.
+
+        # Returns
+
+        word_probs : `torch.Tensor`
+            `p1`, shape `(batch_size, max_windows, window_length)`, zero where there is no entity.
+        entity_log_probs : `torch.Tensor`
+            `log P`, shape `(batch_size, num_entities)`; minus infinity for candidates that an
+            article does not have.
+        best_entity : `torch.LongTensor`
+            The most probable candidate, -1 if there is none, shape `(batch_size,)`.
+        loss : `torch.Tensor`
+            A scalar, if there is an `answer_entity` in the article of any of the questions.
+        """
+        scored = JoinedVectors(
+            [query_aware_passage, WholeVectors(self._dropout(modeled_passage))],
+            self._query_aware_dim,
+        )
+        # Shape: (num_windows, window_length)
+        logits = scored.project(self._scorer.weight, self._scorer.bias).squeeze(-1)
+        batch_size, max_windows, window_length = entity_ids.size()
+        # Shape: (num_windows, window_length) and (batch_size, num_entities)
+        word_log_probs, entity_log_probs = entity_log_probabilities(
+            logits,
+            entity_ids.flatten(0, 1)[windows.indices],
+            windows.example_of_window,
+            num_examples=batch_size,
+            num_entities=max(int(entity_ids.max()) + 1, 1),
+        )
+        # Shape: (batch_size * max_windows, window_length)
+        word_probs = word_log_probs.new_zeros(batch_size * max_windows, window_length)
+        word_probs[windows.indices] = word_log_probs.detach().exp()
+        output_dict = {
+            "word_probs": word_probs.view_as(entity_ids),
+            "entity_log_probs": entity_log_probs,
+            "best_entity": best_entities(entity_log_probs),
+        }
+        if answer_entity is not None and (answer_entity >= 0).any():
+            output_dict["loss"] = entity_loss(entity_log_probs, answer_entity)
+        elif self.training:
+            raise DataError(
+                "a batch of training data has no question with its answer in the article"
+            )
+        return output_dict
+
+    @overrides(check_signature=False)
+    def update_metrics(  # type: ignore[override]
+        self,
+        output_dict: Dict[str, torch.Tensor],
+        metadata: List[Dict[str, Any]],
+        entity_ids: torch.Tensor,
+        answer_entity: torch.Tensor,
+    ) -> None:
+        self._accuracy(output_dict["best_entity"], answer_entity)
+
+    @overrides
+    def get_metrics(self, reset: bool = False) -> Dict[str, float]:
+        return self._accuracy.get_metric(reset)
+
+    @overrides
+    def make_output_human_readable(
+        self, output_dict: Dict[str, torch.Tensor], metadata: List[Dict[str, Any]]
+    ) -> Dict[str, Any]:
+        """
+        # Returns
+
+        id : `List[str]`
+        best_entity : `List[Optional[str]]`
+            The answers, as the articles name them (`@entity3`); None for an article without entities.
+        best_entity_name : `List[Optional[str]]`
+            Their real names, where they are known.
+        confidence : `List[float]`
+            Their probabilities.
+        candidates : `List[List[Dict[str, Any]]]`
+            All entities of each article, the most probable first, each with `entity`, `name`,
+            `probability` and `mentions`: the `word` of the article (from 0), its `characters` in the
+            passage (first, and one past the last) and the `probability` that it carried.
+        """
+        ranked = [
+            _rank_candidates(entity_log_probs.exp().tolist(), word_probs, item)
+            for entity_log_probs, word_probs, item in zip(
+                output_dict["entity_log_probs"], output_dict["word_probs"], metadata, strict=True
+            )
+        ]
+        best: List[Dict[str, Any]] = [candidates[0] if candidates else {} for candidates in ranked]
+        return {
+            "id": [item["id"] for item in metadata],
+            "best_entity": [candidate.get("entity") for candidate in best],
+            "best_entity_name": [candidate.get("name") for candidate in best],
+            "confidence": [candidate.get("probability", 0.0) for candidate in best],
+            "candidates": ranked,
+        }
+
+
+def _rank_candidates(
+    probabilities: List[float], word_probs: torch.Tensor, item: Dict[str, Any]
+) -> List[Dict[str, Any]]:
+    words = item["passage"].split()
+    # A word that stands in several windows carries what it has in all of them.
+    carried: Dict[int, float] = {}
+    for start, probs in zip(item["window_starts"], word_probs.tolist(), strict=False):
+        for offset, probability in enumerate(probs):
+            if probability > 0:
+                carried[start + offset] = carried.get(start + offset, 0.0) + probability
+    starts, position = [], 0
+    for word in words:
+        starts.append(position)
+        position += len(word) + 1
+    candidates = [
+        {
+            "entity": entity,
+            "name": name,
+            "probability": probabilities[number],
+            "mentions": [
+                {
+                    "word": index,
+                    "characters": [starts[index], starts[index] + len(entity)],
+                    "probability": probability,
+                }
+                for index, probability in sorted(carried.items())
+                if words[index] == entity
+            ],
+        }
+        for number, (entity, name) in enumerate(
+            zip(item["candidates"], item["candidate_names"], strict=True)
+        )
+    ]
+    return sorted(candidates, key=lambda candidate: -candidate["probability"])

@@ -1,0 +1,75 @@
+"""
+What occurs several times in a batch is computed once: words, and passages that several questions share.
+"""
+
+from typing import Optional, Tuple
+
+import torch
+from allennlp.data import TextFieldTensors
+
+_MULTIPLIER = 6364136223846793005  # of Knuth's linear congruential generator
+_INCREMENT = 1442695040888963407
+
+
+def find_distinct_rows(rows: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+    """
+    # Parameters
+
+    rows : `torch.LongTensor`
+        Shape `(num_rows, size)`.
+
+    # Returns
+
+    representatives : `torch.LongTensor`
+        The index of one row of each kind, shape `(num_distinct,)`.
+    kinds : `torch.LongTensor`
+        The kind of each row, shape `(num_rows,)`: `rows[representatives][kinds]` equals `rows`.
+    """
+    # Comparing one number per row instead of whole rows is what makes this cheap.
+    # Shape: (num_rows,)
+    hashes = torch.full_like(rows[:, 0], _INCREMENT)
+    for column in rows.unbind(1):
+        hashes = (hashes ^ column) * _MULTIPLIER + _INCREMENT
+        hashes = hashes ^ (hashes >> 29)
+    # Shape: (num_distinct,) and (num_rows,)
+    distinct, kinds = hashes.unique(return_inverse=True)
+    # Shape: (num_rows,)
+    numbers = torch.arange(len(rows), device=rows.device)
+    # Shape: (num_distinct,)
+    representatives = torch.empty_like(distinct).scatter_(0, kinds, numbers)
+    # Equal hashes of unequal rows: will not happen, but must not go unseen.
+    if not torch.equal(rows[representatives][kinds], rows):
+        return numbers, numbers
+    return representatives, kinds
+
+
+def find_distinct_words(
+    text: TextFieldTensors,
+) -> Optional[Tuple[TextFieldTensors, torch.Tensor]]:
+    """
+    # Returns
+
+    `Optional[Tuple[TextFieldTensors, torch.Tensor]]`
+        The distinct words of `text` as one text of shape `(1, num_words)`, and for each position of
+        `text` the index of its word, shape `(batch_size, num_tokens)`. None if `text` has anything
+        but ids of words and ids of their characters.
+    """
+    tensors = [tensor for tensors in text.values() for tensor in tensors.values()]
+    shape = tensors[0].shape[:2]
+    if any(
+        tensor.dim() > 3 or tensor.shape[:2] != shape or tensor.is_floating_point()
+        for tensor in tensors
+    ):
+        return None
+    # Shape: (batch_size * num_tokens, total number of ids of a word)
+    rows = torch.cat([tensor.reshape(shape.numel(), -1) for tensor in tensors], dim=1)
+    # Shape: (num_words,) and (batch_size * num_tokens,)
+    representatives, kinds = find_distinct_rows(rows)
+    words = {
+        indexer: {
+            name: tensor.flatten(0, 1)[representatives].unsqueeze(0)
+            for name, tensor in tensors_of_indexer.items()
+        }
+        for indexer, tensors_of_indexer in text.items()
+    }
+    return words, kinds.view(shape)

@@ -1,0 +1,97 @@
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bidaf_plugin.commands import Action
+from bidaf_plugin.commands.pack_cloze import pack
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.dataset_readers import BidafClozeReader, cloze_files, packed_cloze_writer
+from tests.cloze_helpers import TINY_CLOZE, question_text, write_folder, write_tar
+
+
+def run(*arguments: Any) -> None:
+    action = Action.by_name("pack-cloze")()
+    parser = argparse.ArgumentParser()
+    action.add_arguments(parser)
+    action.run(parser.parse_args([str(argument) for argument in arguments]))
+
+
+class TestPackCloze:
+    def test_the_reader_reads_the_same_from_it(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        out = tmp_path / "packed"
+        run(TINY_CLOZE, out)
+        assert "6 questions" in capsys.readouterr().out
+        for from_folder, from_file in zip(
+            BidafClozeReader().read(str(TINY_CLOZE)),
+            BidafClozeReader().read(str(out)),
+            strict=True,
+        ):
+            assert from_folder["metadata"].metadata == from_file["metadata"].metadata
+            assert from_folder["entity_ids"] == from_file["entity_ids"]
+
+    def test_a_folder_of_an_archive(self, tmp_path: Path) -> None:
+        path = write_tar(tmp_path / "a.tar.gz", ["a/1.question", "b/2.question", "b/3.question"])
+        assert "2 questions" in pack(f"{path}!b", str(tmp_path / "packed"))
+
+    def test_an_existing_file_is_not_replaced(self, tmp_path: Path) -> None:
+        out = tmp_path / "packed"
+        out.write_text("precious")
+        with pytest.raises(DataError, match="packed exists: use --force"):
+            run(TINY_CLOZE, out)
+        assert out.read_text() == "precious"
+        run(TINY_CLOZE, out, "--force")
+        assert len(list(BidafClozeReader().read(str(out)))) == 6
+
+    def test_bad_questions_stop_or_are_counted(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        bad = {"bad1.question": "", "bad2.question": question_text(answer="Ada")}
+        folder = write_folder(tmp_path / "questions", 5, bad)
+        out = tmp_path / "packed"
+        with pytest.raises(DataError, match="bad1.question: the article is missing"):
+            run(folder, out)
+        assert not out.exists()
+        run(folder, out, "--skip-bad")
+        summary = capsys.readouterr().out
+        assert "5 questions" in summary and "2 questions skipped" in summary
+
+    def test_goes_on_after_an_interruption(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(packed_cloze_writer, "BLOCK_SIZE", 500)
+        folder = write_folder(tmp_path / "questions", 30)
+        whole, out = tmp_path / "whole", tmp_path / "packed"
+        run(folder, whole)
+        opened = []
+        read_file = cloze_files._read_file
+
+        def read_and_be_interrupted(path: str) -> Any:
+            opened.append(path)
+            if len(opened) == 20:
+                raise KeyboardInterrupt
+            return read_file(path)
+
+        monkeypatch.setattr(cloze_files, "_read_file", read_and_be_interrupted)
+        with pytest.raises(SystemExit, match="goes on where it stopped"):
+            run(folder, out)
+        assert not out.exists()
+        run(folder, out)
+        assert "questions are in" in capsys.readouterr().out
+        assert out.read_bytes() == whole.read_bytes()
+        assert sorted(os.listdir(tmp_path)) == ["packed", "questions", "whole"]
+
+    def test_the_result_is_verified(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        encode_block = packed_cloze_writer.encode_block
+        monkeypatch.setattr(
+            packed_cloze_writer,
+            "encode_block",
+            lambda records: encode_block([(id, content + b" ") for id, content in records]),
+        )
+        with pytest.raises(DataError, match="does not hold what was packed"):
+            run(TINY_CLOZE, tmp_path / "packed")
+        assert not (tmp_path / "packed").exists()

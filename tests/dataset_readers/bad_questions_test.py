@@ -1,0 +1,36 @@
+import logging
+
+import pytest
+
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
+from bidaf_plugin.dataset_readers.cloze_question import QuestionError
+
+
+class TestBadQuestions:
+    def test_strict_stops_at_the_first(self) -> None:
+        with pytest.raises(QuestionError, match="a: bad"):
+            BadQuestions(skip=False).handle(QuestionError("a: bad", "bad"))
+
+    def test_skipped_ones_are_counted_by_kind(self, caplog: pytest.LogCaptureFixture) -> None:
+        bad = BadQuestions(skip=True, max_named=2)
+        assert bad.summary() == "no questions skipped"
+        for name in "abc":
+            bad.handle(QuestionError(f"{name}: bad", "bad"))
+        bad.handle(QuestionError("d: worse", "worse", count=1000))
+        assert bad.counts == {"bad": 3, "worse": 1000}
+        assert bad.summary() == "1,003 questions skipped: 1,000 worse, 3 bad"
+        with caplog.at_level(logging.WARNING):
+            bad.report("data", 7)
+        # The first two are named, then there is the sum.
+        assert [record.getMessage() for record in caplog.records] == [
+            "skipped: a: bad",
+            "skipped: b: bad",
+            "data: 1,003 questions skipped: 1,000 worse, 3 bad; 7 read",
+        ]
+
+    def test_all_is_too_many(self) -> None:
+        bad = BadQuestions(skip=True)
+        bad.handle(QuestionError("a: bad", "bad"))
+        with pytest.raises(DataError, match="data: not one question can be used; 1 questions"):
+            bad.report("data", 0)

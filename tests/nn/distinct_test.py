@@ -1,0 +1,47 @@
+import pytest
+import torch
+
+from bidaf_plugin.nn import distinct
+from bidaf_plugin.nn.distinct import find_distinct_rows, find_distinct_words
+
+
+class TestFindDistinctRows:
+    def test_rows_of_one_kind_share_a_representative(self) -> None:
+        rows = torch.tensor([[1, 2], [2, 1], [1, 2], [0, 0], [2, 1]])
+        representatives, kinds = find_distinct_rows(rows)
+        assert len(representatives) == 3
+        assert torch.equal(rows[representatives][kinds], rows)
+
+    def test_many_random_rows(self) -> None:
+        torch.manual_seed(0)
+        rows = torch.randint(0, 3, (5000, 7))
+        representatives, kinds = find_distinct_rows(rows)
+        assert len(representatives) == len(rows.unique(dim=0))
+        assert torch.equal(rows[representatives][kinds], rows)
+
+    def test_rows_that_are_taken_for_each_other_are_noticed(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # With this multiplier all hashes are equal.
+        monkeypatch.setattr(distinct, "_MULTIPLIER", 0)
+        rows = torch.tensor([[1, 2], [2, 1], [1, 2]])
+        representatives, kinds = find_distinct_rows(rows)
+        assert torch.equal(rows[representatives][kinds], rows)
+
+
+class TestFindDistinctWords:
+    def test_words_that_differ_in_their_characters_only_are_distinct(self) -> None:
+        tokens = torch.tensor([[1, 1, 2], [2, 1, 0]])
+        characters = torch.tensor([[[7, 8], [7, 9], [5, 0]], [[5, 0], [7, 8], [0, 0]]])
+        text = {"tokens": {"tokens": tokens}, "characters": {"ids": characters}}
+        found = find_distinct_words(text)
+        assert found is not None
+        words, positions = found
+        assert words["tokens"]["tokens"].shape == (1, 4)
+        assert torch.equal(words["tokens"]["tokens"][0][positions], tokens)
+        assert torch.equal(words["characters"]["ids"][0][positions], characters)
+
+    def test_what_is_not_ids_of_words_is_left_alone(self) -> None:
+        tokens = torch.tensor([[1, 1, 2]])
+        assert find_distinct_words({"a": {"tokens": tokens, "mask": torch.ones(1, 5)}}) is None
+        assert find_distinct_words({"a": {"tokens": tokens, "other": tokens[:, :2]}}) is None

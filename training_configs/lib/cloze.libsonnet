@@ -1,0 +1,57 @@
+// The experiment of the paper's second half, the cloze test of CNN and Daily Mail: that of bidaf.libsonnet
+// with another reader and another output layer. A config file imports this object and overrides choices.
+(import 'bidaf.libsonnet') + {
+  // ---- Choices. ----
+
+  window:: 19,  // words around each mention of an entity; null for whole articles
+  num_entities:: 600,  // names for entities: at least as many as a question has
+  max_windows:: 1600,  // of a batch, so that it fits into memory
+  max_words:: null,  // of a batch, padded: for whole articles
+  max_instances_in_memory:: 4096,
+  skip_bad:: true,  // leave out, and count, training questions whose answer is not in the article
+
+  batch_size:: 48,
+  num_epochs:: 8,
+  patience:: 1,  // "an early stop when the accuracy on validation data starts to drop"
+
+  // ---- What follows from them. ----
+
+  local reader = {
+    type: 'bidaf_cloze',
+    window: $.window,
+    token_indexers: {
+      [if $.word_embedding then 'tokens']: { type: 'cloze_words', num_entities: $.num_entities },
+      [if $.character_embedding then 'token_characters']:
+        { type: 'word_characters', max_word_length: 16 },
+    },
+  },
+  local batches(shuffle) = {
+    batch_sampler: {
+      type: 'window_budget',
+      batch_size: $.batch_size,
+      max_windows: $.max_windows,
+      max_words: $.max_words,
+      shuffle: shuffle,
+    },
+    max_instances_in_memory: $.max_instances_in_memory,
+  },
+
+  dataset_reader: reader { skip_bad: $.skip_bad },
+  // The score is over all questions, and does not change from one evaluation to the next.
+  validation_dataset_reader: reader { keep_unanswerable: true, seed: 0 },
+
+  model+: {
+    local span_output_layer = super.output_layer,
+    output_layer: {
+      type: 'cloze',
+      query_aware_dim: span_output_layer.query_aware_dim,
+      modeled_dim: span_output_layer.modeled_dim,
+      dropout: $.dropout,
+    },
+  },
+
+  data_loader: batches(shuffle=true),
+  validation_data_loader: batches(shuffle=false),
+
+  trainer+: { validation_metric: '+accuracy' },
+}
