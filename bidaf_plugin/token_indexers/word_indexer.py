@@ -83,7 +83,7 @@ class WordIndexer(TokenIndexer):
                 self._lexicon = Lexicon()
             lexicon = self._lexicon
             word_numbers = lexicon.numbers(token.ensure_text() for token in tokens)
-        return {self.output_name: self.table(lexicon, vocabulary)[word_numbers]}
+        return {self.output_name: self.table(lexicon, vocabulary).take(word_numbers, axis=0)}
 
     @overrides
     def get_empty_token_list(self) -> IndexedTokenList:
