@@ -47,6 +47,12 @@ class TestTrainingConfigs:
         for loader in ("data_loader", "validation_data_loader"):
             BatchSampler.from_params(Params(params[loader]["batch_sampler"]))
 
+    def test_a_cache_of_tokens_can_be_chosen(self, tmp_path: Path) -> None:
+        params = tiny_params(f"cache_dir:: '{tmp_path}'")
+        assert len(read_tiny(params)) == 5
+        assert len(list(tmp_path.iterdir())) == 1
+        assert "cache_dir" not in tiny_params()["dataset_reader"]
+
     def test_one_edit_changes_all_sizes(self) -> None:
         params = tiny_params("hidden_size:: 7, num_filters:: 9, end_input:: 'paper_text'")
         build_model(params, read_tiny(params))

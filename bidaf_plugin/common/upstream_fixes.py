@@ -14,7 +14,7 @@ This is the whole list:
 | `--recover` fails on numpy numbers in a checkpoint | `allow_numpy_numbers`, here |
 | warnings about calls that AllenNLP makes | `silence_known_warnings`, here |
 | a traceback where the user's input is at fault | `show_errors_as_sentences`, here |
-| `predict` does not name the bad line | `commands/predict.py` |
+| `predict` does not name the bad line, and takes one question at a time | `commands/predict.py` |
 """
 
 import warnings

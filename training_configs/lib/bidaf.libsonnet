@@ -11,6 +11,7 @@
   // How often a word that is not in GloVe, or a character, must occur to get a vector of its own.
   min_word_count:: 11,
   min_character_count:: 51,
+  cache_dir:: null,  // a folder that keeps the tokens of the data for the next time
   // Limits on training questions, in tokens; evaluation knows none.
   max_question_length:: 30,
   max_passage_length:: 400,
@@ -105,6 +106,7 @@
     type: 'bidaf_squad',
     tokenizer: { type: 'ptb' },
     question_tokenizer: { type: 'ptb', split_compounds: false },
+    [if $.cache_dir != null then 'cache_dir']: $.cache_dir,
     token_indexers: {
       [if $.word_embedding then 'tokens']: { type: 'word_id', lowercase_tokens: true },
       [if $.character_embedding then 'token_characters']:
