@@ -9,10 +9,10 @@
   word_dim:: 30,
   num_filters:: 20,
   hidden_size:: 30,
-  optimizer:: { type: 'adam', lr: 0.004 },
+  optimizer:: { type: 'adam', lr: 0.005 },
   grad_norm:: 5.0,
   batch_size:: 20,
-  num_epochs:: 12,
+  num_epochs:: 16,
   patience:: 4,
-  moving_average_decay:: 0.99,
+  moving_average_decay:: 0.95,
 }
