@@ -77,7 +77,7 @@ def tiny_cloze_params(choices: str = "") -> Dict[str, Any]:
     jsonnet that overrides choices of training_configs/lib.
     """
     data = f"train_data:: '{TINY_CLOZE}', dev_data:: '{TINY_CLOZE}', num_entities:: 20,"
-    return tiny_params(f"{data} {choices}", "bidaf_cnn.jsonnet")
+    return tiny_params(f"{data} }} + {{ {choices}", "bidaf_cnn.jsonnet")
 
 
 def read_cloze(params: Dict[str, Any], path: Path = TINY_CLOZE) -> List[Instance]:
