@@ -1,16 +1,19 @@
 """
-What several tests of cloze questions share: how to write `.question` files and archives of them.
+What several tests of cloze questions share: how to write `.question` files and archives of them,
+and a tiny experiment.
 """
 
 import io
 import tarfile
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional
 
-from allennlp.data import Instance
+from allennlp.common import Params
+from allennlp.data import DatasetReader, Instance
 
 from bidaf_plugin.dataset_readers import BidafClozeReader
-from tests.helpers import FIXTURES
+from tests.helpers import FIXTURES, tiny_params
 
 TINY_CLOZE = FIXTURES / "cloze" / "tiny"
 UNANSWERABLE_CLOZE = FIXTURES / "cloze" / "unanswerable"
@@ -66,3 +69,18 @@ def window_words(instance: Instance) -> List[List[str]]:
 def candidate_of_each_word(instance: Instance) -> List[List[str]]:
     candidates = [*instance["metadata"]["candidates"], "-"]
     return [[candidates[e] for e in window] for window in instance["entity_ids"].array]
+
+
+def tiny_cloze_params(choices: str = "") -> Dict[str, Any]:
+    """
+    The experiment of training_configs/bidaf_cnn.jsonnet in tiny, on the tiny fixture. `choices` is
+    jsonnet that overrides choices of training_configs/lib.
+    """
+    data = f"train_data:: '{TINY_CLOZE}', dev_data:: '{TINY_CLOZE}', num_entities:: 20,"
+    return tiny_params(f"{data} }} + {{ {choices}", "bidaf_cnn.jsonnet")
+
+
+def read_cloze(params: Dict[str, Any], path: Path = TINY_CLOZE) -> List[Instance]:
+    """What the reader for evaluation makes of the questions."""
+    reader = DatasetReader.from_params(Params(deepcopy(params["validation_dataset_reader"])))
+    return list(reader.read(str(path)))

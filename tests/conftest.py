@@ -5,6 +5,7 @@ import pytest
 from allennlp.commands.train import train_model
 from allennlp.common import Params
 
+from tests.cloze_helpers import tiny_cloze_params
 from tests.helpers import tiny_params
 
 
@@ -13,6 +14,14 @@ def tiny_archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An archive of the tiny experiment, trained for a moment."""
     folder = tmp_path_factory.mktemp("tiny")
     train_model(Params(tiny_params()), str(folder / "run"))
+    return folder / "run" / "model.tar.gz"
+
+
+@pytest.fixture(scope="session")
+def tiny_cloze_archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive of the tiny cloze experiment, trained for a moment."""
+    folder = tmp_path_factory.mktemp("tiny_cloze")
+    train_model(Params(tiny_cloze_params()), str(folder / "run"))
     return folder / "run" / "model.tar.gz"
 
 

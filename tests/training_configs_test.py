@@ -6,6 +6,7 @@ import pytest
 from allennlp.common import Params
 from allennlp.data import BatchSampler
 
+from tests.cloze_helpers import tiny_cloze_params
 from tests.helpers import ROOT, build_model, read_tiny, tiny_params
 
 CONFIGS = sorted((ROOT / "training_configs").glob("**/*.jsonnet"))
@@ -61,6 +62,21 @@ class TestTrainingConfigs:
     def test_allennlp_s_lstm_can_be_chosen(self) -> None:
         params = tiny_params("lstm:: 'lstm'")
         build_model(params, read_tiny(params))
+
+    @pytest.mark.parametrize("name", ["bidaf_cnn.jsonnet", "bidaf_dailymail.jsonnet"])
+    def test_the_paper_s_recipe_for_cloze_questions(self, name: str) -> None:
+        params = load(name)
+        assert params["trainer"]["optimizer"] == load("bidaf_squad.jsonnet")["trainer"]["optimizer"]
+        assert params["trainer"]["num_epochs"] == 8
+        assert params["trainer"]["validation_metric"] == "+accuracy"
+        assert params["data_loader"]["batch_sampler"]["batch_size"] == 48
+        assert params["dataset_reader"]["window"] == 19
+        assert params["model"]["output_layer"]["type"] == "cloze"
+        assert "distributed" not in params
+
+    def test_processes_share_a_batch_of_cloze_questions(self) -> None:
+        params = tiny_cloze_params("batch_size:: 48, distributed: { cuda_devices: [-1, -1] }")
+        assert params["data_loader"]["batch_sampler"]["batch_size"] == 48 // 2
 
     @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
     def test_every_config_is_well_formed(self, path: Path) -> None:

@@ -168,9 +168,11 @@ class BidafClozeReader(DatasetReader):
         names : `Dict[str, str]`, optional
             The real names of the entities, likewise.
         """
-        cloze_question = make_question(question, passage, answer, id, names)
-        # Always with a seed: the same text gets the same prediction.
-        return self._make_instance(cloze_question, self._seed or 0)
+        return self.question_to_instance(make_question(question, passage, answer, id, names))
+
+    def question_to_instance(self, question: ClozeQuestion) -> Instance:
+        """For prediction: always with a seed, so that the same text gets the same prediction."""
+        return self._make_instance(question, self._seed or 0)
 
     def _make_instance(self, question: ClozeQuestion, seed: Optional[int]) -> Instance:
         question_words, passage_words = question.question.split(), question.article.split()

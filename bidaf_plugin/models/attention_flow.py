@@ -57,7 +57,7 @@ class AttentionFlow(Model):
     initializer : `InitializerApplicator`, optional
     """
 
-    default_predictor = "bidaf_span"
+    default_predictor = "bidaf"
     # The loss is of the whole batch, so AllenNLP cannot split it among the instances; no need to say so.
     _warn_for_unseparable_batches = {"loss"}
 

@@ -1,1 +1,3 @@
+from bidaf_plugin.predictors.bidaf_predictor import BidafPredictor as BidafPredictor
+from bidaf_plugin.predictors.cloze_predictor import ClozePredictor as ClozePredictor
 from bidaf_plugin.predictors.span_predictor import SpanPredictor as SpanPredictor

@@ -123,15 +123,7 @@ class NumpyBidaf:
             `H`, `U`, `G`, `M`, `p1` and `p2` of the paper; with static attention also `S`, `a` and,
             unless it is ablated, `b`, all of the last hop.
         """
-        flow = {"H": self._encode(context), "U": self._encode(query)}
-        if self._choices.attention == "dynamic":
-            # There is no attention layer. The output layer reads `H` in place of its output.
-            flow["G"] = flow["H"]
-            flow["M"] = dynamic_attention(flow["H"], flow["U"], self._read_dynamic_attention())
-        else:
-            flow.update(self._attend_in_hops(flow["H"], flow["U"]))
-            flow["M"] = self._model(flow["G"])
-
+        flow = self._flow(context, query)
         flow["p1"] = position_probabilities(
             flow["G"], flow["M"], *self._read_scorer("_output_layer._start_scorer")
         )
@@ -142,6 +134,32 @@ class NumpyBidaf:
         flow["p2"] = position_probabilities(
             flow["G"], end_modeled, *self._read_scorer("_output_layer._end_scorer")
         )
+        return flow
+
+    def score_words(self, context: Text, query: Text) -> Array:
+        """
+        `w^T [g_t; m_t]` of each word, before any softmax: what the output layer of the cloze test has
+        for a window. Shape `(T,)`.
+        """
+        flow = self._flow(context, query)
+        weight, bias = self._read_scorer("_output_layer._scorer")
+        return numpy.array(
+            [
+                weight @ numpy.concatenate([g, m]) + bias
+                for g, m in zip(flow["G"], flow["M"], strict=True)
+            ]
+        )
+
+    def _flow(self, context: Text, query: Text) -> dict[str, Array]:
+        """The first five layers."""
+        flow = {"H": self._encode(context), "U": self._encode(query)}
+        if self._choices.attention == "dynamic":
+            # There is no attention layer. The output layer reads `H` in place of its output.
+            flow["G"] = flow["H"]
+            flow["M"] = dynamic_attention(flow["H"], flow["U"], self._read_dynamic_attention())
+        else:
+            flow.update(self._attend_in_hops(flow["H"], flow["U"]))
+            flow["M"] = self._model(flow["G"])
         return flow
 
     # ---- Layers 1 to 3 ----

@@ -10,7 +10,7 @@
   max_instances_in_memory:: 4096,
   skip_bad:: true,  // leave out, and count, training questions whose answer is not in the article
 
-  batch_size:: 48,
+  batch_size:: 48,  // of all processes together, if there is `distributed`
   num_epochs:: 8,
   patience:: 1,  // "an early stop when the accuracy on validation data starts to drop"
 
@@ -25,10 +25,12 @@
         { type: 'word_characters', max_word_length: 16 },
     },
   },
+  local num_processes =
+    if std.objectHas($, 'distributed') then std.length($.distributed.cuda_devices) else 1,
   local batches(shuffle) = {
     batch_sampler: {
       type: 'window_budget',
-      batch_size: $.batch_size,
+      batch_size: std.max(1, std.floor($.batch_size / num_processes)),
       max_windows: $.max_windows,
       max_words: $.max_words,
       shuffle: shuffle,

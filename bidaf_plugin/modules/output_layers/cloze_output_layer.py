@@ -182,10 +182,7 @@ def _rank_candidates(
         for offset, probability in enumerate(probs):
             if probability > 0:
                 carried[start + offset] = carried.get(start + offset, 0.0) + probability
-    starts, position = [], 0
-    for word in words:
-        starts.append(position)
-        position += len(word) + 1
+    starts = _find_words(words, item.get("text", item["passage"]))
     candidates = [
         {
             "entity": entity,
@@ -206,3 +203,12 @@ def _rank_candidates(
         )
     ]
     return sorted(candidates, key=lambda candidate: -candidate["probability"])
+
+
+def _find_words(words: List[str], text: str) -> List[int]:
+    """The first character of each word of a text, whatever the blanks between them."""
+    starts, position = [], 0
+    for word in words:
+        starts.append(text.index(word, position))
+        position = starts[-1] + len(word)
+    return starts

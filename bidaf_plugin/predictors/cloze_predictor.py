@@ -1,0 +1,163 @@
+import json
+from typing import Any, Dict, List, Optional
+
+from allennlp.common.util import JsonDict
+from allennlp.data import DatasetReader, Instance
+from allennlp.models import Model
+from allennlp.predictors import Predictor
+from overrides import overrides
+
+from bidaf_plugin.common.errors import BadLine, DataError, check_is_text
+from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
+from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
+from bidaf_plugin.dataset_readers.cloze_question import (
+    ENTITY,
+    ClozeQuestion,
+    make_question,
+    parse_question,
+)
+
+
+@Predictor.register("bidaf_cloze")
+class ClozePredictor(Predictor):
+    """
+    Fills gaps with entities. Input: JSON objects (JSON lines in a file) with
+
+    - `question` : with one `@placeholder`,
+    - `passage` : a text with entities like `@entity3` (`context` will do, too),
+    - `id` : optional, given back with the answer (`qid` will do, too),
+    - `names` : optional, the real names of entities, `{"@entity3": "Ada Orn"}`, likewise,
+    - `answer` : optional, the right entity, for the model's accuracy.
+
+    Output: `id`, `best_entity`, `best_entity_name`, `confidence` (its probability) and `candidates`,
+    all entities of the passage with their probabilities and mentions, see `ClozeOutputLayer`.
+    `characters` of a mention are those of the passage as it was given.
+
+    Registered as a `Predictor` with name "bidaf_cloze".
+
+    # Parameters
+
+    model : `Model`
+    dataset_reader : `DatasetReader`
+        A `BidafClozeReader`.
+    frozen : `bool`, optional (default = `True`)
+    skip_bad : `bool`, optional (default = `False`)
+        For `allennlp predict`: a line that cannot be used gives a record with the key `error` instead
+        of stopping.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        dataset_reader: DatasetReader,
+        frozen: bool = True,
+        skip_bad: bool = False,
+    ) -> None:
+        super().__init__(model, dataset_reader, frozen)
+        self.skip_bad = skip_bad
+
+    def predict(
+        self,
+        question: str,
+        passage: str,
+        id: Optional[str] = None,
+        names: Optional[Dict[str, str]] = None,
+    ) -> JsonDict:
+        """Answers one question."""
+        return self.predict_json(
+            {"question": question, "passage": passage, "id": id, "names": names}
+        )
+
+    def predict_question_file(self, path: str) -> JsonDict:
+        """
+        Answers a `.question` file. (`allennlp predict --use-dataset-reader` answers a folder, an archive
+        or a packed file of them.) It need not have an answer.
+        """
+        (raw,) = iterate_questions(str(path), BadQuestions(skip=False), limit=1)
+        question = parse_question(raw.content, raw.place, raw.id, needs_answer=False)
+        return self.predict_instance(self._dataset_reader.question_to_instance(question))
+
+    @overrides
+    def load_line(self, line: str) -> JsonDict:
+        try:
+            record = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise DataError(f"not JSON ({error})") from error
+        _to_question(record)
+        return record
+
+    @overrides
+    def predict_batch_json(self, inputs: List[JsonDict]) -> List[JsonDict]:
+        # A line that could not be read has become a record of its error, which passes through.
+        good = [item for item in inputs if not isinstance(item, BadLine)]
+        answers = iter(super().predict_batch_json(good))
+        return [item if isinstance(item, BadLine) else next(answers) for item in inputs]
+
+    @overrides
+    def predict_json(self, inputs: JsonDict) -> JsonDict:
+        return self.predict_batch_json([inputs])[0]
+
+    @overrides
+    def predict_instance(self, instance: Instance) -> JsonDict:
+        return self.predict_batch_instance([instance])[0]
+
+    @overrides
+    def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
+        for instance in instances:
+            self._dataset_reader.apply_token_indexers(instance)
+        answers = self._model.forward_on_instances(instances) if instances else []
+        # Not through AllenNLP's `sanitize`, which makes the text "None" of None. All is plain but
+        # the loss, which is that of the batch.
+        return [
+            {name: value for name, value in answer.items() if name != "loss"} for answer in answers
+        ]
+
+    @overrides
+    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+        instance = self._dataset_reader.question_to_instance(_to_question(json_dict))
+        # Where the spans are looked for: the words of the question's article were cut apart.
+        instance["metadata"].metadata["text"] = _passage(json_dict)
+        return instance
+
+
+def _passage(record: JsonDict) -> Any:
+    passage = record.get("passage")
+    return record.get("context") if passage is None else passage
+
+
+def _to_question(record: Any) -> ClozeQuestion:
+    """The question of a record, or a `DataError` that says what is wrong with it."""
+    if not isinstance(record, dict):
+        raise DataError(
+            f"expected a JSON object with 'question' and 'passage', found {record!r:.60}"
+        )
+    for name, value in (("question", record.get("question")), ("passage", _passage(record))):
+        if value is None:
+            raise DataError(f"{name!r} is missing or null; found {sorted(record)!r:.200}")
+        if not isinstance(value, str):
+            raise DataError(f"{name!r} must be a string, found {value!r:.60}")
+        if not value.strip():
+            raise DataError(f"{name!r} is empty")
+        check_is_text(value, repr(name))
+    answer, names = record.get("answer"), record.get("names")
+    if answer is not None and not (isinstance(answer, str) and ENTITY.fullmatch(answer)):
+        raise DataError(f"'answer' must be an entity like '@entity3', found {answer!r:.60}")
+    _check_names(names)
+    return make_question(
+        record["question"], _passage(record), answer, record.get("id", record.get("qid")), names
+    )
+
+
+def _check_names(names: Any) -> None:
+    if names is None:
+        return
+    if not isinstance(names, dict):
+        raise DataError(
+            f"'names' must be an object like {{'@entity3': 'Ada'}}, found {names!r:.60}"
+        )
+    for entity, name in names.items():
+        if not ENTITY.fullmatch(entity) or not isinstance(name, str):
+            raise DataError(
+                f"'names' has {entity!r:.60}: {name!r:.60}; expected an entity like '@entity3' and "
+                "its name"
+            )

@@ -1,0 +1,162 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from allennlp.predictors import Predictor
+
+from bidaf_plugin.commands.predict import PredictManager
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.predictors import ClozePredictor
+from tests.cloze_helpers import TINY_CLOZE, UNANSWERABLE_CLOZE, question_text
+
+RECORD = {
+    "id": "q1",
+    "question": "@placeholder met @entity2 in the @entity99",
+    "passage": "(@entity1's  friend) @entity2 met @entity1;\nnobody else.",
+    "names": {"@entity1": "Ada Orn"},
+}
+
+
+@pytest.fixture
+def predictor(tiny_cloze_archive: Path) -> ClozePredictor:
+    found = Predictor.from_path(tiny_cloze_archive)
+    assert isinstance(found, ClozePredictor)
+    return found
+
+
+class TestClozePredictor:
+    def test_answers_carry_id_entity_name_and_candidates(self, predictor: ClozePredictor) -> None:
+        answer = predictor.predict_json(RECORD)
+        assert sorted(answer) == [
+            "best_entity",
+            "best_entity_name",
+            "candidates",
+            "confidence",
+            "id",
+        ]
+        assert answer["id"] == "q1"
+        names = {candidate["entity"]: candidate["name"] for candidate in answer["candidates"]}
+        assert names == {"@entity1": "Ada Orn", "@entity2": None}
+        assert answer["best_entity_name"] == names[answer["best_entity"]]
+        assert sum(c["probability"] for c in answer["candidates"]) == pytest.approx(1, abs=1e-5)
+        json.dumps(answer)
+
+    def test_spans_are_of_the_passage_as_given(self, predictor: ClozePredictor) -> None:
+        passage = RECORD["passage"]
+        assert isinstance(passage, str)
+        num_mentions = 0
+        for candidate in predictor.predict_json(RECORD)["candidates"]:
+            for mention in candidate["mentions"]:
+                start, end = mention["characters"]
+                assert passage[start:end] == candidate["entity"]
+                num_mentions += 1
+        assert num_mentions == 3
+
+    def test_other_key_names_and_python_use(self, predictor: ClozePredictor) -> None:
+        answer = predictor.predict_json(RECORD)
+        other_keys = {"question": RECORD["question"], "context": RECORD["passage"], "qid": "q1"}
+        assert predictor.predict_json({**other_keys, "names": RECORD["names"]}) == answer
+        assert predictor.predict(**RECORD) == answer  # type: ignore[arg-type]
+        unnamed = predictor.predict_json(other_keys)
+        assert unnamed["best_entity"] == answer["best_entity"]
+        assert unnamed["best_entity_name"] is None
+
+    def test_a_known_answer_changes_no_prediction(self, predictor: ClozePredictor) -> None:
+        answer = predictor.predict_json(RECORD)
+        assert predictor.predict_json({**RECORD, "answer": "@entity2"}) == answer
+        assert "accuracy" in predictor._model.get_metrics(reset=True)
+        # Not in the passage: still a prediction.
+        assert predictor.predict_json({**RECORD, "answer": "@entity77"}) == answer
+        assert predictor._model.get_metrics(reset=True)["accuracy"] == 0
+
+    def test_a_batch_gives_the_same_answers(self, predictor: ClozePredictor) -> None:
+        records = [RECORD, {"question": "@placeholder won", "passage": "@entity5 won ."}]
+        for record, answer in zip(records, predictor.predict_batch_json(records), strict=True):
+            alone = predictor.predict_json(record)
+            assert alone["best_entity"] == answer["best_entity"]
+            assert alone["confidence"] == pytest.approx(answer["confidence"], rel=1e-5)
+
+    @pytest.mark.parametrize(
+        "record, message",
+        [
+            ([1], "expected a JSON object"),
+            ({"passage": "@entity1"}, "'question' is missing"),
+            ({"question": "@placeholder"}, "'passage' is missing"),
+            ({"question": 5, "passage": "@entity1"}, "'question' must be a string"),
+            ({"question": " ", "passage": "@entity1"}, "'question' is empty"),
+            ({"question": "@placeholder", "passage": "\ud800"}, "lone surrogate"),
+            ({"question": "who?", "passage": "@entity1"}, "the question has no @placeholder"),
+            (
+                {"question": "@placeholder and @placeholder", "passage": "@entity1"},
+                "2 times @placeholder",
+            ),
+            ({"question": "@placeholder", "passage": "@entity1x"}, "the passage has no entity"),
+            ({**RECORD, "answer": "Ada"}, "'answer' must be an entity"),
+            ({**RECORD, "answer": 1}, "'answer' must be an entity"),
+            ({**RECORD, "names": ["Ada"]}, "'names' must be an object"),
+            ({**RECORD, "names": {"Ada": "@entity1"}}, "'names' has 'Ada'"),
+            ({**RECORD, "names": {"@entity1": 7}}, "'names' has '@entity1': 7"),
+        ],
+    )
+    def test_bad_records_are_refused(
+        self, predictor: ClozePredictor, record: Any, message: str
+    ) -> None:
+        with pytest.raises(DataError, match=message):
+            predictor.load_line(json.dumps(record))
+        with pytest.raises(DataError, match=message):
+            predictor.predict_json(record)
+
+    def test_a_line_that_is_not_json_is_refused(self, predictor: ClozePredictor) -> None:
+        for line in ("{question: x}", "[" * 100_000):
+            with pytest.raises(DataError, match="not JSON"):
+                predictor.load_line(line)
+
+    def test_question_files(self, predictor: ClozePredictor, tmp_path: Path) -> None:
+        answer = predictor.predict_question_file(str(TINY_CLOZE / "tiny-1.question"))
+        assert answer["id"] == "tiny-1"
+        assert {c["name"] for c in answer["candidates"]} == {
+            "Lorbeck",
+            "Mila Tarn",
+            "Eastfold",
+            "Jon Averill",
+        }
+        path = tmp_path / "mine.question"
+        path.write_text(question_text(answer=""))
+        assert predictor.predict_question_file(str(path))["best_entity"] is not None
+        path.write_text(question_text(question="who?"))
+        with pytest.raises(DataError, match="mine.question: the question has no @placeholder"):
+            predictor.predict_question_file(str(path))
+        with pytest.raises(DataError, match="no such file"):
+            predictor.predict_question_file(str(tmp_path / "other.question"))
+
+
+class TestPredictCommand:
+    """`allennlp predict` with a cloze model."""
+
+    def test_bad_lines_are_named_or_skipped(self, tiny_cloze_archive: Path, tmp_path: Path) -> None:
+        source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+        lines = [json.dumps(RECORD), json.dumps({**RECORD, "question": "who?"}), json.dumps(RECORD)]
+        source.write_text("\n".join(lines))
+        predictor = Predictor.from_path(tiny_cloze_archive)
+        with pytest.raises(DataError, match="line 2: .*no @placeholder"):
+            PredictManager(predictor, str(source), str(target), 2, False, False).run()
+        assert not target.exists()
+        predictor = Predictor.from_path(tiny_cloze_archive, skip_bad=True)
+        PredictManager(predictor, str(source), str(target), 2, False, False).run()
+        answers = [json.loads(line) for line in target.read_text().splitlines()]
+        assert [sorted(answer)[0] for answer in answers] == ["best_entity", "error", "best_entity"]
+
+    @pytest.mark.parametrize("folder", [TINY_CLOZE, UNANSWERABLE_CLOZE], ids=lambda path: path.name)
+    def test_folders_of_question_files(
+        self, tiny_cloze_archive: Path, tmp_path: Path, folder: Path
+    ) -> None:
+        target = tmp_path / "out.jsonl"
+        predictor = Predictor.from_path(tiny_cloze_archive)
+        PredictManager(predictor, str(folder), str(target), 2, False, True).run()
+        answers = [json.loads(line) for line in target.read_text().splitlines()]
+        assert [a["id"] for a in answers] == sorted(path.stem for path in folder.iterdir())
+        for answer in answers:
+            assert (answer["best_entity"] is None) == (answer["id"] == "no-entities")
+            alone = predictor.predict_question_file(f"{folder}/{answer['id']}.question")
+            assert alone["best_entity"] == answer["best_entity"]
