@@ -35,7 +35,7 @@ class SpanPredictor(Predictor):
     Output: `id`, `best_span_str` (cut from the passage), `best_span` (first and last token,
     inclusive), `best_span_characters` (first character and one past the last), `confidence`.
 
-    Registered as a `Predictor` with name "bidaf_span"; the default of the model "attention_flow".
+    Registered as a `Predictor` with name "bidaf_span".
 
     # Parameters
 
