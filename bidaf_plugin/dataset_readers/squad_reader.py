@@ -4,12 +4,12 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence
 
 from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import lazy_groups_of
-from allennlp.data import DatasetReader, Instance, Token, TokenIndexer, Tokenizer
-from allennlp.data.fields import MetadataField
+from allennlp.data import DatasetReader, Instance, TokenIndexer, Tokenizer
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.garbage_collection import paused_garbage_collection
+from bidaf_plugin.dataset_readers.squad_instances import make_instance, make_instances
 from bidaf_plugin.dataset_readers.squad_json import (
     Answer,
     Paragraph,
@@ -19,14 +19,12 @@ from bidaf_plugin.dataset_readers.squad_json import (
     read_squad_json,
 )
 from bidaf_plugin.dataset_readers.token_cache import TokenCache, TokenizedParagraph
-from bidaf_plugin.dataset_readers.token_spans import character_offsets, find_token_span
-from bidaf_plugin.fields import (
-    AnswerSpansField,
-    CompactTextField,
-    QuestionMetadata,
-    SharedTextField,
+from bidaf_plugin.dataset_readers.token_spans import (
+    character_offsets,
+    find_token_span,
+    with_offsets,
 )
-from bidaf_plugin.fields.answer_spans_field import TokenSpan
+from bidaf_plugin.fields import SharedTextField
 from bidaf_plugin.token_indexers import WordIdIndexer
 from bidaf_plugin.tokenizers import PtbTokenizer
 
@@ -61,9 +59,6 @@ class BidafSquadReader(DatasetReader):
         For questions. The authors cut compounds in contexts but not in questions.
     token_indexers : `Dict[str, TokenIndexer]`, optional
         Default: `{"tokens": WordIdIndexer(lowercase_tokens=True)}`.
-    cache_dir : `str`, optional (default = `None`)
-        A folder in which the tokens of every file that is read are kept, for reading it again in a
-        moment: see `TokenCache`. For tokenizers "ptb" only.
     max_question_length : `int`, optional (default = `None`)
         Questions with more tokens are left out. For the training reader only (the authors: 30).
     max_passage_length : `int`, optional (default = `None`)
@@ -71,6 +66,9 @@ class BidafSquadReader(DatasetReader):
         left out. For the training reader only (the authors: 400). Give `validation_dataset_reader`
         neither limit: the score is over all questions and whole passages. Text that comes through
         `text_to_instance` is never cut.
+    cache_dir : `str`, optional (default = `None`)
+        A folder in which the tokens of every file that is read are kept, for reading it again in a
+        moment: see `TokenCache`. For tokenizers "ptb" only.
     """
 
     def __init__(
@@ -78,9 +76,9 @@ class BidafSquadReader(DatasetReader):
         tokenizer: Optional[Tokenizer] = None,
         question_tokenizer: Optional[Tokenizer] = None,
         token_indexers: Optional[Dict[str, TokenIndexer]] = None,
-        cache_dir: Optional[str] = None,
         max_question_length: Optional[int] = None,
         max_passage_length: Optional[int] = None,
+        cache_dir: Optional[str] = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -89,9 +87,9 @@ class BidafSquadReader(DatasetReader):
         self._tokenizer = tokenizer or PtbTokenizer()
         self._question_tokenizer = question_tokenizer or self._tokenizer
         self._token_indexers = token_indexers or {"tokens": WordIdIndexer(lowercase_tokens=True)}
-        self._cache = None if cache_dir is None else self._make_cache(cache_dir)
         self._max_question_length = max_question_length
         self._max_passage_length = max_passage_length
+        self._cache = None if cache_dir is None else self._make_cache(cache_dir)
 
     def _make_cache(self, cache_dir: str) -> TokenCache:
         settings = []
@@ -114,14 +112,17 @@ class BidafSquadReader(DatasetReader):
                 instances = [
                     instance
                     for item in block
-                    for instance in _make_instances(
+                    for instance in make_instances(
                         item, self._max_question_length, self._max_passage_length
                     )
                 ]
             if not block:
                 break
-            num_left_out += instances.count(None)
-            yield from filter(None, instances)
+            for instance in instances:
+                if instance is None:
+                    num_left_out += 1
+                else:
+                    yield instance
         if num_left_out:
             logger.info(
                 "%s: %d questions left out by the length limits (question %s, passage %s tokens)",
@@ -154,7 +155,7 @@ class BidafSquadReader(DatasetReader):
             for paragraph in block:
                 yield TokenizedParagraph(
                     paragraph,
-                    next(passage_tokens),
+                    with_offsets(next(passage_tokens), paragraph.passage),
                     list(islice(question_tokens, len(paragraph.questions))),
                 )
 
@@ -177,7 +178,7 @@ class BidafSquadReader(DatasetReader):
             Gold answers, for a loss and a score.
         """
         question_tokens = self._question_tokenizer.tokenize(question)
-        passage_tokens = self._tokenizer.tokenize(passage)
+        passage_tokens = with_offsets(self._tokenizer.tokenize(passage), passage)
         for name, tokens in (("question", question_tokens), ("passage", passage_tokens)):
             if not tokens:
                 raise DataError(f"the {name} is empty")
@@ -185,7 +186,7 @@ class BidafSquadReader(DatasetReader):
         spans = [find_token_span(starts, ends, answer) for answer in answers]
         if None in spans:
             raise DataError(f"the answer {answers[spans.index(None)]} is not inside the passage")
-        return _make_instance(
+        return make_instance(
             Question("" if id is None else id, question, list(answers)),
             question_tokens,
             passage,
@@ -201,7 +202,7 @@ class BidafSquadReader(DatasetReader):
         return [
             instance
             for item in self._tokenize(paragraphs)
-            for instance in _make_instances(item)
+            for instance in make_instances(item)
             if instance is not None
         ]
 
@@ -209,47 +210,3 @@ class BidafSquadReader(DatasetReader):
     def apply_token_indexers(self, instance: Instance) -> None:
         instance.fields["question"].token_indexers = self._token_indexers  # type: ignore
         instance.fields["passage"].token_indexers = self._token_indexers  # type: ignore
-
-
-def _make_instances(
-    tokenized: TokenizedParagraph,
-    max_question_length: Optional[int] = None,
-    max_passage_length: Optional[int] = None,
-) -> Iterator[Optional[Instance]]:
-    """The instances of a paragraph, with None for each question that a limit leaves out."""
-    paragraph, passage_tokens, tokens_of_questions = tokenized
-    passage_tokens = passage_tokens[:max_passage_length]
-    passage_field = SharedTextField(passage_tokens)
-    starts, ends = character_offsets(passage_tokens)
-    for question, question_tokens in zip(paragraph.questions, tokens_of_questions, strict=True):
-        spans = [find_token_span(starts, ends, answer) for answer in question.answers]
-        too_long = max_question_length is not None and len(question_tokens) > max_question_length
-        if too_long or None in spans:
-            yield None
-        else:
-            yield _make_instance(question, question_tokens, paragraph.passage, passage_field, spans)
-
-
-def _make_instance(
-    question: Question,
-    question_tokens: Sequence[Token],
-    passage: str,
-    passage_field: SharedTextField,
-    spans: Sequence[Optional[TokenSpan]],
-) -> Instance:
-    metadata = QuestionMetadata(
-        question.id,
-        question.text,
-        passage,
-        question_tokens,
-        passage_field.tokens,
-        [answer.text for answer in question.answers],
-    )
-    return Instance(
-        {
-            "question": CompactTextField(question_tokens),
-            "passage": passage_field,
-            "metadata": MetadataField(metadata),
-            "answer_spans": AnswerSpansField(spans),  # type: ignore[arg-type]
-        }
-    )

@@ -1,4 +1,5 @@
 import re
+from functools import lru_cache
 from itertools import accumulate
 from typing import List, Optional, Set, cast
 
@@ -22,6 +23,11 @@ _PLAIN_CHUNK = re.compile(
 _CUT_JOINT = re.compile(rf"((?<=[A-Za-z0-9]){_JOINT}(?=[A-Za-z])|(?<=\d)-(?=\d))")
 
 
+@lru_cache(maxsize=1)
+def _load_spacy_tokenizer() -> spacy.tokenizer.Tokenizer:
+    return cast(spacy.tokenizer.Tokenizer, spacy.blank("en").tokenizer)
+
+
 class TreebankRules:
     """
     The Penn Treebank rules of spaCy's English rule tokenizer, which needs no model to be downloaded.
@@ -35,7 +41,7 @@ class TreebankRules:
     version = f"1, spacy {spacy.__version__}"
 
     def __init__(self) -> None:
-        self._spacy_tokenizer = cast(spacy.tokenizer.Tokenizer, spacy.blank("en").tokenizer)
+        self._spacy_tokenizer = _load_spacy_tokenizer()
         # "don't", "Mr.", ":)": strings with pieces of their own, wherever they stand in a chunk.
         self._special_cases: Set[str] = set(self._spacy_tokenizer.rules)
         self._divided_words: Set[str] = {

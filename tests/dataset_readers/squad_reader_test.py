@@ -2,15 +2,18 @@ from itertools import islice
 from typing import List
 
 import pytest
-from allennlp.data import DataLoader, Instance, Vocabulary
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import DataLoader, DatasetReader, Instance, Token, Vocabulary
 from allennlp.data.data_loaders import MultiProcessDataLoader
 from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
+from allennlp.data.tokenizers import WhitespaceTokenizer
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers import BidafSquadReader
 from bidaf_plugin.dataset_readers.squad_json import Answer
 from bidaf_plugin.metrics.squad_em_and_f1 import exact_match
-from tests.helpers import REAL_DATA, TINY_SQUAD, needs_real_data
+from tests.helpers import REAL_DATA, TINY_SQUAD, as_tensors, needs_real_data
 
 
 def span_texts(instance: Instance) -> List[str]:
@@ -100,6 +103,37 @@ class TestBidafSquadReader:
         assert sorted(item["id"] for item in batch["metadata"]) == [
             f"tiny-{number}" for number in range(1, 6)
         ]
+
+    @pytest.mark.parametrize("name", ["whitespace", "just_spaces", "letters_digits", "ptb"])
+    def test_other_tokenizers_and_indexers(self, name: str) -> None:
+        indexers = {
+            "tokens": {"type": "single_id"},
+            "token_characters": {"type": "characters", "min_padding_length": 3},
+        }
+        params = {"type": "bidaf_squad", "tokenizer": {"type": name}, "token_indexers": indexers}
+        reader = DatasetReader.from_params(Params(params))
+        instances = list(reader.read(TINY_SQUAD))
+        for instance in instances:
+            for text, answer in zip(
+                span_texts(instance), instance["metadata"]["answers"], strict=True
+            ):
+                # Words may have a comma behind them.
+                assert answer in text
+        batch = as_tensors(instances, Vocabulary.from_instances(instances))
+        num_tokens = max(len(instance["passage"]) for instance in instances)
+        assert batch["passage"]["tokens"]["tokens"].shape == (5, num_tokens)
+        assert batch["passage"]["token_characters"]["token_characters"].dim() == 3
+        # The same by hand.
+        by_hand = reader.text_to_instance("Who?", "It was Ada, and Bob.", None, [Answer("Bob", 16)])
+        assert "Bob" in span_texts(by_hand)[0]
+
+    def test_a_tokenizer_that_changes_words_is_refused(self) -> None:
+        class LowerCase(WhitespaceTokenizer):
+            def tokenize(self, text: str) -> List[Token]:
+                return super().tokenize(text.lower())
+
+        with pytest.raises(ConfigurationError, match="'orchard' of .*left as they are"):
+            list(BidafSquadReader(LowerCase()).read(TINY_SQUAD))
 
     def test_max_instances(self) -> None:
         assert len(list(BidafSquadReader(max_instances=2).read(TINY_SQUAD))) == 2
