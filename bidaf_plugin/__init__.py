@@ -14,8 +14,8 @@ from bidaf_plugin import samplers as samplers
 from bidaf_plugin import token_indexers as token_indexers
 from bidaf_plugin import tokenizers as tokenizers
 from bidaf_plugin import training as training
-from bidaf_plugin.common.memory import keep_freed_memory
+from bidaf_plugin.common.memory import use_huge_pages
 from bidaf_plugin.common.upstream_fixes import apply_upstream_fixes
 
 apply_upstream_fixes()
-keep_freed_memory()
+use_huge_pages()

@@ -99,13 +99,12 @@ class _Recurrence(torch.autograd.Function):
             torch.mul(out_gate, tanh_cell, out=hidden)
             _copy(hidden, outputs)
             old_cell = new_cell
-        # The hidden states are in the output, which is kept anyway by what is done with it.
-        ctx.save_for_backward(gates, cells, recurrent_weights, output)
+        ctx.save_for_backward(gates, cells, recurrent_weights)
         return output
 
     @staticmethod
     def backward(ctx: Any, grad_output: torch.Tensor) -> Any:  # type: ignore[override]
-        gates, cells, weights, output = ctx.saved_tensors
+        gates, cells, weights = ctx.saved_tensors
         _, length, batch_size, hidden_size = cells.size()
         # Shape: (batch_size, length, 2 * 4 * hidden_size)
         grad_inputs = gates.new_empty(batch_size, length, 2 * 4 * hidden_size)
@@ -145,18 +144,17 @@ class _Recurrence(torch.autograd.Function):
             torch.mul(in_gate, grad_cell, out=cell_factor).mul_(4)
             torch.mul(tanh_cell, grad_hidden, out=out_factor)
             grad_cell.mul_(forget_gate)
-            # The gradient takes the place of the gates, which are not needed any more.
+            # What is not needed any more makes room: the cell for the hidden state, and the gates for
+            # their gradient.
+            torch.mul(out_gate, tanh_cell, out=new_cell)
             all_gates.addcmul_(all_gates, all_gates, value=-1).mul_(factors)
             _copy(all_gates, grads)
             later_grads = all_gates
         # Each step comes from the hidden state of the step before, and the first from zero.
-        # Shape: (2, length - 1, batch_size, hidden_size)
-        earlier_hidden = torch.empty_like(cells[:, 1:])
-        for hidden, outputs in zip(earlier_hidden.unbind(1), _directions(output), strict=False):
-            _copy(outputs, hidden)
+        hidden = cells
         # Shape: (2, 4 * hidden_size, hidden_size)
         grad_weights = torch.bmm(
-            gates[:, 1:].flatten(1, 2).transpose(1, 2), earlier_hidden.flatten(1, 2)
+            gates[:, 1:].flatten(1, 2).transpose(1, 2), hidden[:, :-1].flatten(1, 2)
         )
         return grad_inputs, grad_weights, None, None
 

@@ -2,6 +2,8 @@ from typing import List, Optional
 
 import torch
 
+from bidaf_plugin.nn.projections import add_projection
+
 
 class PassageVectors:
     """
@@ -61,6 +63,9 @@ class WholeVectors(PassageVectors):
 
     def whole(self) -> torch.Tensor:
         return self._vectors
+
+    def add_projection(self, total: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        return add_projection(total, self._vectors, weight)
 
 
 class JoinedVectors(PassageVectors):

@@ -3,7 +3,7 @@ from typing import List, Optional
 import torch
 
 from bidaf_plugin.nn.passage_vectors import PassageVectors
-from bidaf_plugin.nn.scaled_projection import add_scaled_projection
+from bidaf_plugin.nn.projections import add_projection, add_scaled_projection
 
 
 class FusedVectors(PassageVectors):
@@ -57,14 +57,17 @@ class FusedVectors(PassageVectors):
         passage_weight, question_weight, product_weight, *scaled_weight = weight.split(
             self._encoded_passage.size(-1), dim=1
         )
-        # Shape: (batch_size, passage_length, output_dim)
-        projected = torch.nn.functional.linear(self._product, product_weight, bias)
         # Shape: (batch_size, question_length, output_dim)
         projected_question = torch.nn.functional.linear(self._encoded_question, question_weight)
         # Shape: (batch_size, passage_length, output_dim)
-        projected = projected.baddbmm_(self._attention, projected_question)
+        projected = (
+            torch.bmm(self._attention, projected_question)
+            if bias is None
+            else torch.baddbmm(bias, self._attention, projected_question)
+        )
+        projected = add_projection(projected, self._product, product_weight)
         if self._attended_passage is None:
-            return projected.add_(torch.nn.functional.linear(self._encoded_passage, passage_weight))
+            return add_projection(projected, self._encoded_passage, passage_weight)
         return add_scaled_projection(
             projected,
             self._encoded_passage,

@@ -3,7 +3,7 @@ from typing import Optional
 import torch
 
 from bidaf_plugin.nn.passage_vectors import PassageVectors
-from bidaf_plugin.nn.scaled_projection import add_scaled_projection
+from bidaf_plugin.nn.projections import add_scaled_projection
 
 
 class SummarizedVectors(PassageVectors):

@@ -6,6 +6,31 @@ import torch
 _PASSAGES_AT_ONCE = 4
 
 
+def add_projection(
+    total: torch.Tensor, vectors: torch.Tensor, weight: torch.Tensor
+) -> torch.Tensor:
+    """
+    Adds `W x` for all words `x`.
+
+    # Parameters
+
+    total : `torch.Tensor`
+        To which it is added in place, shape `(batch_size, passage_length, output_dim)`.
+    vectors : `torch.Tensor`
+        `x`, shape `(batch_size, passage_length, dim)`.
+    weight : `torch.Tensor`
+        `W`, shape `(output_dim, dim)`.
+
+    # Returns
+
+    `torch.Tensor`
+        `total`.
+    """
+    if vectors.device.type == "cpu":
+        return _Projection.apply(total, vectors, weight)
+    return total + torch.nn.functional.linear(vectors, weight)
+
+
 def add_scaled_projection(
     total: torch.Tensor,
     vectors: torch.Tensor,
@@ -38,6 +63,26 @@ def add_scaled_projection(
     # Shape: (batch_size, output_dim, dim)
     weights = torch.addcmul(plain_weight, scaled_weight, scales)
     return total + torch.bmm(vectors, weights.transpose(1, 2))
+
+
+class _Projection(torch.autograd.Function):
+    """Autograd's own product that adds in place works on a view, and copies its whole gradient for it."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, total: torch.Tensor, vectors: torch.Tensor, weight: torch.Tensor
+    ) -> torch.Tensor:
+        ctx.save_for_backward(vectors, weight)
+        ctx.mark_dirty(total)
+        total.flatten(0, 1).addmm_(vectors.flatten(0, 1), weight.t())
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:  # type: ignore[override]
+        vectors, weight = ctx.saved_tensors
+        # Shape: (output_dim, dim)
+        grad_weight = grad_output.flatten(0, 1).t() @ vectors.flatten(0, 1)
+        return grad_output, grad_output @ weight, grad_weight
 
 
 class _ScaledProjection(torch.autograd.Function):
