@@ -142,9 +142,10 @@ class _DynamicAttentionLstm(torch.nn.Module):
         # Shape: (batch_size, hidden_size) for both
         state = cell_state = inputs.new_zeros(inputs.size(0), self._hidden_size)
         states = []
-        for step in range(inputs.size(1)):
+        # Not by index: the gradient of each word would then be as large as all of them together.
+        for word, projected_word in zip(inputs.unbind(1), projected_inputs.unbind(1), strict=True):
             # Shape: (batch_size, hidden_size)
-            query = projected_inputs[:, step] + self._state_projection(
+            query = projected_word + self._state_projection(
                 torch.cat([cell_state, state], dim=-1)
             )
             # Shape: (batch_size, question_length)
@@ -153,7 +154,6 @@ class _DynamicAttentionLstm(torch.nn.Module):
             attention = util.masked_softmax(scores, question_mask, memory_efficient=True)
             # Shape: (batch_size, encoding_dim)
             attended = (attention.unsqueeze(1) @ encoded_question).squeeze(1)
-            word = inputs[:, step]
             # Shape: (batch_size, 4 * encoding_dim)
             cell_input = torch.cat(
                 [word, attended, word * attended, (word - attended).abs()], dim=-1
