@@ -1,6 +1,7 @@
 import re
 import string
 from collections import Counter
+from functools import lru_cache
 from typing import Callable, List, Sequence
 
 from allennlp.training.metrics import Metric
@@ -12,6 +13,8 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
+# A prediction is compared with several gold answers, of which several are often the same.
+@lru_cache(maxsize=1024)
 def normalize_answer(text: str) -> str:
     """
     What the official SQuAD v1.1 script compares: lower case, no ASCII punctuation, no articles,

@@ -7,7 +7,7 @@ from typing import Any, Iterable, List, Optional, Sequence, Tuple, Union
 
 import torch
 
-# sigmoid(-10,000) is exactly 0: a gate that gets this is closed.
+# sigmoid(x - 10,000) is exactly 0: a gate that gets this is closed.
 _CLOSED = -1e4
 
 
@@ -24,10 +24,10 @@ def run_bidirectional_lstm(
 
     gate_inputs : `torch.Tensor`
         `W_ih x + b_ih + b_hh` of the forward and of the backward direction, side by side, with gates
-        in torch's order (input, forget, cell, output); shape
+        in torch's order (input, forget, cell, output), where the cell gate is doubled; shape
         `(batch_size, length, 2 * 4 * hidden_size)`.
     recurrent_weights : `torch.Tensor`
-        `W_hh` of both directions, shape `(2, 4 * hidden_size, hidden_size)`.
+        `W_hh` of both directions, likewise, shape `(2, 4 * hidden_size, hidden_size)`.
     mask : `torch.BoolTensor`
         Shape `(batch_size, length)`, padding at the end.
 
@@ -47,8 +47,9 @@ class _Recurrence(torch.autograd.Function):
     What belongs to a step is laid out as (direction, batch, ...), where the first step of the backward
     direction is the last word. It is copied there and back step by step, while it is in the cache.
 
-    The cell gate's tanh is computed as `2 sigmoid(2x) - 1`, so that one sigmoid serves all gates;
-    torch's sigmoid is also several times faster than its tanh.
+    `tanh(x)` is computed as `2 sigmoid(2x) - 1`, so that one sigmoid serves all gates; torch's sigmoid
+    is also several times faster than its tanh. To save the doubling of `x`, cell gates come doubled,
+    cells are kept as `2c`, and hidden states are on their way to the next step as `h / 2`.
     """
 
     @staticmethod
@@ -70,34 +71,33 @@ class _Recurrence(torch.autograd.Function):
         # Shape: (batch_size, length, 2 * hidden_size)
         output = gate_inputs.new_empty(batch_size, length, 2 * hidden_size)
         # Shape: (2, hidden_size, 4 * hidden_size)
-        weights = recurrent_weights.transpose(1, 2).contiguous()
+        weights = recurrent_weights.transpose(1, 2) * 2
         # Shape: (2, batch_size, hidden_size)
-        hidden, old_cell, tanh_cell = (
+        half_hidden, old_cell, scratch = (
             gate_inputs.new_zeros(2, batch_size, hidden_size) for _ in range(3)
         )
         steps = zip(
             _directions(gate_inputs),
             _directions(output),
-            _find_padding(mask),
-            *(_repeat(tensor.unbind(1), length) for tensor in (gates, cells)),
+            _find_closings(mask, gate_inputs.dtype),
+            *(_repeat(tensor.unbind(1), length) for tensor in (gates, *gates.chunk(4, -1), cells)),
             strict=True,
         )
-        # Shape of each: (2, batch_size, hidden_size); of the gates: (2, batch_size, 4 * hidden_size)
-        for inputs, outputs, is_padding, all_gates, new_cell in steps:
-            in_gate, forget_gate, cell_gate, out_gate = all_gates.chunk(4, dim=-1)
+        # Shape of each: (2, batch_size, hidden_size); of all_gates: (2, batch_size, 4 * hidden_size)
+        for inputs, outputs, closing, all_gates, in_, forget, cell_gate, out, new_cell in steps:
             _copy(inputs, all_gates)
-            all_gates.baddbmm_(hidden, weights)
-            cell_gate.mul_(2)
-            if is_padding is not None:
-                all_gates.masked_fill_(is_padding, _CLOSED)
+            all_gates.baddbmm_(half_hidden, weights)
+            if closing is not None:
+                all_gates.add_(closing)
             all_gates.sigmoid_()
-            # c = f * c + i * (2 sigmoid(..) - 1)
-            torch.mul(forget_gate, old_cell, out=new_cell)
-            new_cell.addcmul_(in_gate, cell_gate, value=2).sub_(in_gate)
-            # h = o * tanh(c)
-            _tanh(new_cell, tanh_cell)
-            torch.mul(out_gate, tanh_cell, out=hidden)
-            _copy(hidden, outputs)
+            # 2c = f * 2c + 2i * (2 sigmoid(..) - 1)
+            torch.mul(forget, old_cell, out=new_cell)
+            new_cell.addcmul_(in_, cell_gate, value=4).sub_(in_, alpha=2)
+            # h / 2 = o * (sigmoid(2c) - 1/2)
+            torch.sigmoid(new_cell, out=scratch).sub_(0.5)
+            torch.mul(out, scratch, out=half_hidden)
+            for half, whole in zip(half_hidden, outputs, strict=True):
+                torch.mul(half, 2, out=whole)
             old_cell = new_cell
         ctx.save_for_backward(gates, cells, recurrent_weights)
         return output
@@ -123,32 +123,33 @@ class _Recurrence(torch.autograd.Function):
             _directions(grad_output),
             _directions(grad_inputs),
             old_cells,
-            *(tensor.unbind(1) for tensor in (gates, cells)),
+            *(tensor.unbind(1) for tensor in (gates, *gates.chunk(4, -1), cells)),
             strict=True,
         )
-        # Shape of each: (2, batch_size, hidden_size); of all_gates: (2, batch_size, 4 * hidden_size)
-        for grad_outputs, grads, old_cell, all_gates, new_cell in reversed(list(steps)):
-            in_gate, forget_gate, cell_gate, out_gate = all_gates.chunk(4, dim=-1)
-            _copy(grad_outputs, grad_hidden)
+        # Shape of each: (2, batch_size, hidden_size); of all_gates: (2, batch_size, 4 * hidden_size).
+        # `grad_cell` is that of 2c.
+        for outputs, inputs, old_cell, all_gates, in_, forget, cell_gate, out, new_cell in reversed(
+            list(steps)
+        ):
+            _copy(outputs, grad_hidden)
             if later_grads is not None:
                 grad_hidden.baddbmm_(later_grads, weights)
-            _tanh(new_cell, tanh_cell)
+            torch.sigmoid(new_cell, out=tanh_cell).mul_(2).sub_(1)
             # tanh'(c) = 1 - tanh(c)^2
-            torch.mul(grad_hidden, out_gate, out=scratch)
-            grad_cell.add_(scratch)
-            grad_cell.addcmul_(scratch.mul_(tanh_cell), tanh_cell, value=-1)
-            # What each gate was multiplied with, times sigmoid' = s - s^2. The cell gate is
-            # 2 sigmoid(2x) - 1, and so has 4 times that.
-            torch.mul(cell_gate, 2, out=in_factor).sub_(1).mul_(grad_cell)
+            torch.mul(grad_hidden, out, out=scratch)
+            grad_cell.add_(scratch, alpha=0.5)
+            grad_cell.addcmul_(scratch.mul_(tanh_cell), tanh_cell, value=-0.5)
+            # What each gate was multiplied with, times sigmoid' = s - s^2.
+            torch.mul(cell_gate, 4, out=in_factor).sub_(2).mul_(grad_cell)
             torch.mul(old_cell, grad_cell, out=forget_factor)
-            torch.mul(in_gate, grad_cell, out=cell_factor).mul_(4)
+            torch.mul(in_, grad_cell, out=cell_factor).mul_(4)
             torch.mul(tanh_cell, grad_hidden, out=out_factor)
-            grad_cell.mul_(forget_gate)
+            grad_cell.mul_(forget)
             # What is not needed any more makes room: the cell for the hidden state, and the gates for
             # their gradient.
-            torch.mul(out_gate, tanh_cell, out=new_cell)
+            torch.mul(out, tanh_cell, out=new_cell)
             all_gates.addcmul_(all_gates, all_gates, value=-1).mul_(factors)
-            _copy(all_gates, grads)
+            _copy(all_gates, inputs)
             later_grads = all_gates
         # Each step comes from the hidden state of the step before, and the first from zero.
         hidden = cells
@@ -173,19 +174,16 @@ def _copy(source: Union[torch.Tensor, Directions], target: Union[torch.Tensor, D
     target[1].copy_(source[1])
 
 
-def _tanh(values: torch.Tensor, result: torch.Tensor) -> None:
-    torch.mul(values, 2, out=result).sigmoid_().mul_(2).sub_(1)
-
-
 def _repeat(steps: Sequence[torch.Tensor], length: int) -> Sequence[torch.Tensor]:
     return list(steps) * (length // len(steps))
 
 
-def _find_padding(mask: torch.Tensor) -> List[Optional[torch.Tensor]]:
-    """For each step, where it is padding: shape `(2, batch_size, 1)`; None if nowhere."""
+def _find_closings(mask: torch.Tensor, dtype: torch.dtype) -> List[Optional[torch.Tensor]]:
+    """For each step, what closes the gates at padding: shape `(2, batch_size, 1)`; None for nothing."""
     # Shape: (2, length, batch_size, 1)
     is_padding = torch.stack([~mask.t(), ~mask.t().flip(0)]).unsqueeze(-1)
+    closings = is_padding.to(dtype) * _CLOSED
     has_padding = is_padding.flatten(2).any(dim=2).any(dim=0).tolist()
     return [
-        step if has else None for step, has in zip(is_padding.unbind(1), has_padding, strict=True)
+        step if has else None for step, has in zip(closings.unbind(1), has_padding, strict=True)
     ]

@@ -145,9 +145,7 @@ class _DynamicAttentionLstm(torch.nn.Module):
         # Not by index: the gradient of each word would then be as large as all of them together.
         for word, projected_word in zip(inputs.unbind(1), projected_inputs.unbind(1), strict=True):
             # Shape: (batch_size, hidden_size)
-            query = projected_word + self._state_projection(
-                torch.cat([cell_state, state], dim=-1)
-            )
+            query = projected_word + self._state_projection(torch.cat([cell_state, state], dim=-1))
             # Shape: (batch_size, question_length)
             scores = self._scorer(torch.tanh(query.unsqueeze(1) + projected_question)).squeeze(-1)
             # Shape: (batch_size, question_length)
