@@ -3,7 +3,7 @@ The recurrence of a bidirectional LSTM, apart from the product with its input, w
 whatever way is cheapest. Values and gradients are those of `torch.nn.LSTM`.
 """
 
-from typing import Any, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, List, Optional, Sequence
 
 import torch
 
@@ -48,8 +48,8 @@ class _Recurrence(torch.autograd.Function):
     direction is the last word. It is copied there and back step by step, while it is in the cache.
 
     `tanh(x)` is computed as `2 sigmoid(2x) - 1`, so that one sigmoid serves all gates; torch's sigmoid
-    is also several times faster than its tanh. To save the doubling of `x`, cell gates come doubled,
-    cells are kept as `2c`, and hidden states are on their way to the next step as `h / 2`.
+    is also several times faster than its tanh. To save the doubling of `x`, cell gates come doubled and
+    cells are kept as `2c`.
     """
 
     @staticmethod
@@ -71,11 +71,12 @@ class _Recurrence(torch.autograd.Function):
         # Shape: (batch_size, length, 2 * hidden_size)
         output = gate_inputs.new_empty(batch_size, length, 2 * hidden_size)
         # Shape: (2, hidden_size, 4 * hidden_size)
-        weights = recurrent_weights.transpose(1, 2) * 2
+        weights = recurrent_weights.transpose(1, 2).contiguous()
         # Shape: (2, batch_size, hidden_size)
-        half_hidden, old_cell, scratch = (
+        hidden, old_cell, tanh_cell = (
             gate_inputs.new_zeros(2, batch_size, hidden_size) for _ in range(3)
         )
+        hidden_of_directions = hidden.unbind(0)
         steps = zip(
             _directions(gate_inputs),
             _directions(output),
@@ -85,19 +86,18 @@ class _Recurrence(torch.autograd.Function):
         )
         # Shape of each: (2, batch_size, hidden_size); of all_gates: (2, batch_size, 4 * hidden_size)
         for inputs, outputs, closing, all_gates, in_, forget, cell_gate, out, new_cell in steps:
-            _copy(inputs, all_gates)
-            all_gates.baddbmm_(half_hidden, weights)
+            _copy(inputs, all_gates.unbind(0))
+            all_gates.baddbmm_(hidden, weights)
             if closing is not None:
                 all_gates.add_(closing)
             all_gates.sigmoid_()
             # 2c = f * 2c + 2i * (2 sigmoid(..) - 1)
             torch.mul(forget, old_cell, out=new_cell)
             new_cell.addcmul_(in_, cell_gate, value=4).sub_(in_, alpha=2)
-            # h / 2 = o * (sigmoid(2c) - 1/2)
-            torch.sigmoid(new_cell, out=scratch).sub_(0.5)
-            torch.mul(out, scratch, out=half_hidden)
-            for half, whole in zip(half_hidden, outputs, strict=True):
-                torch.mul(half, 2, out=whole)
+            # h = o * tanh(c)
+            torch.sigmoid(new_cell, out=tanh_cell).mul_(2).sub_(1)
+            torch.mul(out, tanh_cell, out=hidden)
+            _copy(hidden_of_directions, outputs)
             old_cell = new_cell
         ctx.save_for_backward(gates, cells, recurrent_weights)
         return output
@@ -131,7 +131,7 @@ class _Recurrence(torch.autograd.Function):
         for outputs, inputs, old_cell, all_gates, in_, forget, cell_gate, out, new_cell in reversed(
             list(steps)
         ):
-            _copy(outputs, grad_hidden)
+            _copy(outputs, grad_hidden.unbind(0))
             if later_grads is not None:
                 grad_hidden.baddbmm_(later_grads, weights)
             torch.sigmoid(new_cell, out=tanh_cell).mul_(2).sub_(1)
@@ -149,7 +149,7 @@ class _Recurrence(torch.autograd.Function):
             # their gradient.
             torch.mul(out, tanh_cell, out=new_cell)
             all_gates.addcmul_(all_gates, all_gates, value=-1).mul_(factors)
-            _copy(all_gates, inputs)
+            _copy(all_gates.unbind(0), inputs)
             later_grads = all_gates
         # Each step comes from the hidden state of the step before, and the first from zero.
         hidden = cells
@@ -160,7 +160,7 @@ class _Recurrence(torch.autograd.Function):
         return grad_inputs, grad_weights, None, None
 
 
-Directions = Tuple[torch.Tensor, torch.Tensor]
+Directions = Sequence[torch.Tensor]
 
 
 def _directions(sequences: torch.Tensor) -> Iterable[Directions]:
@@ -169,7 +169,7 @@ def _directions(sequences: torch.Tensor) -> Iterable[Directions]:
     return zip(forward.unbind(1), reversed(backward.unbind(1)), strict=True)
 
 
-def _copy(source: Union[torch.Tensor, Directions], target: Union[torch.Tensor, Directions]) -> None:
+def _copy(source: Directions, target: Directions) -> None:
     target[0].copy_(source[0])
     target[1].copy_(source[1])
 
