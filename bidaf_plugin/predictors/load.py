@@ -5,14 +5,11 @@ Archives, loaded with care: nothing in one is executed, and one sentence says wh
 import json
 import os
 import pickle
-import shutil
 import tarfile
 import zlib
 from contextlib import contextmanager
 from gzip import BadGzipFile
 from os import PathLike
-from pathlib import PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Any, Iterator, Union
 
 from allennlp.common.file_utils import cached_path
@@ -20,6 +17,7 @@ from allennlp.models import Archive, Model, load_archive
 from allennlp.models.archival import CONFIG_NAME
 from allennlp.predictors import Predictor
 
+from bidaf_plugin.common.archives import extracted_archive
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers import BidafClozeReader
 from bidaf_plugin.predictors.span_predictor import SpanPredictor
@@ -55,7 +53,7 @@ def load_span_predictor(
     """What `load_predictor` does, for archives of models that answer with spans and no others."""
     archive = _load(archive_path, cuda_device)
     predictor = None
-    # Before the predictor is made, because it takes other arguments.
+    # Before the predictor is made, because that of cloze questions takes other arguments.
     if not isinstance(archive.validation_dataset_reader, BidafClozeReader):
         predictor = Predictor.from_archive(archive, extra_args=predictor_args)
     if not isinstance(predictor, SpanPredictor):
@@ -64,30 +62,14 @@ def load_span_predictor(
 
 
 def _load(archive_path: Path, cuda_device: int) -> Archive:
-    with _damage_as_one_sentence(archive_path):
+    with _one_sentence(archive_path):
         local_path = cached_path(archive_path)
         if os.path.isdir(local_path):
             _check_is_ours(local_path, archive_path)
             return load_archive(local_path, cuda_device)
-        with TemporaryDirectory() as folder:
-            _extract(local_path, folder, archive_path)
+        with extracted_archive(local_path) as folder:
             _check_is_ours(folder, archive_path)
             return load_archive(folder, cuda_device)
-
-
-def _extract(local_path: Path, folder: str, archive_path: Path) -> None:
-    with tarfile.open(local_path, "r:gz") as archive:
-        for member in archive:
-            path = PurePosixPath(member.name)
-            if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
-                raise DataError(
-                    f"{archive_path}: {member.name!r} leads out of the archive; it is not extracted"
-                )
-            content = archive.extractfile(member)
-            if content is not None:
-                os.makedirs(os.path.join(folder, path.parent), exist_ok=True)
-                with open(os.path.join(folder, path), "wb") as file:
-                    shutil.copyfileobj(content, file)
 
 
 def _check_is_ours(folder: Path, archive_path: Path) -> None:
@@ -106,7 +88,8 @@ def _check_is_ours(folder: Path, archive_path: Path) -> None:
 
 
 @contextmanager
-def _damage_as_one_sentence(archive_path: Path) -> Iterator[None]:
+def _one_sentence(archive_path: Path) -> Iterator[None]:
+    """Turns what a bad archive leads to into a `DataError`."""
     try:
         yield
     except FileNotFoundError as error:
@@ -117,9 +100,7 @@ def _damage_as_one_sentence(archive_path: Path) -> Iterator[None]:
     except (tarfile.TarError, EOFError, zlib.error, BadGzipFile) as error:
         raise DataError(f"{archive_path}: the archive is truncated or damaged ({error})") from error
     except pickle.UnpicklingError as error:
-        raise DataError(
-            f"{archive_path}: its weights hold more than tensors, and are not loaded"
-        ) from error
+        raise DataError(f"{archive_path}: its weights hold more than tensors") from error
     except RuntimeError as error:
         # What torch and AllenNLP say of weights that are damaged, or of a model of other sizes.
         message = str(error).strip().splitlines()[0]
