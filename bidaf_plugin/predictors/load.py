@@ -5,19 +5,21 @@ Archives, loaded with care: nothing in one is executed, and one sentence says wh
 import json
 import os
 import pickle
+import shutil
 import tarfile
 import zlib
 from contextlib import contextmanager
 from gzip import BadGzipFile
 from os import PathLike
+from pathlib import PurePosixPath
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Iterator, Union
 
 from allennlp.common.file_utils import cached_path
-from allennlp.models import Archive, Model, load_archive
+from allennlp.models import Archive, Model, archival, load_archive
 from allennlp.models.archival import CONFIG_NAME
 from allennlp.predictors import Predictor
 
-from bidaf_plugin.common.archives import extracted_archive
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers import BidafClozeReader
 from bidaf_plugin.predictors.span_predictor import SpanPredictor
@@ -53,7 +55,7 @@ def load_span_predictor(
     """What `load_predictor` does, for archives of models that answer with spans and no others."""
     archive = _load(archive_path, cuda_device)
     predictor = None
-    # Before the predictor is made, because that of cloze questions takes other arguments.
+    # Before the predictor is made, because it takes other arguments.
     if not isinstance(archive.validation_dataset_reader, BidafClozeReader):
         predictor = Predictor.from_archive(archive, extra_args=predictor_args)
     if not isinstance(predictor, SpanPredictor):
@@ -62,14 +64,49 @@ def load_span_predictor(
 
 
 def _load(archive_path: Path, cuda_device: int) -> Archive:
-    with _one_sentence(archive_path):
+    with _damage_as_one_sentence(archive_path):
         local_path = cached_path(archive_path)
         if os.path.isdir(local_path):
             _check_is_ours(local_path, archive_path)
             return load_archive(local_path, cuda_device)
-        with extracted_archive(local_path) as folder:
+        with TemporaryDirectory() as folder:
+            _extract(local_path, folder, archive_path)
             _check_is_ours(folder, archive_path)
             return load_archive(folder, cuda_device)
+
+
+@contextmanager
+def extracted_archive(resolved_archive_file: Path, cleanup: bool = True) -> Iterator[str]:
+    """What AllenNLP's function of this name does, for archives that may come from anywhere."""
+    folder = mkdtemp()
+    is_whole = False
+    try:
+        _extract(resolved_archive_file, folder, resolved_archive_file)
+        is_whole = True
+        yield folder
+    finally:
+        if cleanup or not is_whole:
+            shutil.rmtree(folder)
+
+
+def install_careful_extraction() -> None:
+    """Makes AllenNLP's `load_archive` use it."""
+    archival.extracted_archive = extracted_archive
+
+
+def _extract(local_path: Path, folder: str, archive_path: Path) -> None:
+    with tarfile.open(local_path, "r:gz") as archive:
+        for member in archive:
+            path = PurePosixPath(member.name)
+            if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
+                raise DataError(
+                    f"{archive_path}: {member.name!r} leads out of the archive; it is not extracted"
+                )
+            content = archive.extractfile(member)
+            if content is not None:
+                os.makedirs(os.path.join(folder, path.parent), exist_ok=True)
+                with open(os.path.join(folder, path), "wb") as file:
+                    shutil.copyfileobj(content, file)
 
 
 def _check_is_ours(folder: Path, archive_path: Path) -> None:
@@ -88,8 +125,7 @@ def _check_is_ours(folder: Path, archive_path: Path) -> None:
 
 
 @contextmanager
-def _one_sentence(archive_path: Path) -> Iterator[None]:
-    """Turns what a bad archive leads to into a `DataError`."""
+def _damage_as_one_sentence(archive_path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
@@ -100,7 +136,9 @@ def _one_sentence(archive_path: Path) -> Iterator[None]:
     except (tarfile.TarError, EOFError, zlib.error, BadGzipFile) as error:
         raise DataError(f"{archive_path}: the archive is truncated or damaged ({error})") from error
     except pickle.UnpicklingError as error:
-        raise DataError(f"{archive_path}: its weights hold more than tensors") from error
+        raise DataError(
+            f"{archive_path}: its weights hold more than tensors, and are not loaded"
+        ) from error
     except RuntimeError as error:
         # What torch and AllenNLP say of weights that are damaged, or of a model of other sizes.
         message = str(error).strip().splitlines()[0]

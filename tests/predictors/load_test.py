@@ -1,11 +1,13 @@
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 from typing import Any, Callable, Dict, Optional
 
 import pytest
 import torch
+from allennlp.models import archival, load_archive
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import (
@@ -14,6 +16,7 @@ from bidaf_plugin.predictors import (
     load_predictor,
     load_span_predictor,
 )
+from bidaf_plugin.predictors.load import extracted_archive
 
 
 def repack(
@@ -130,16 +133,38 @@ class TestLoad:
         )
         self.refuse(path, "there is no")
 
-    @pytest.mark.parametrize("name", ["../evil", "a/../../evil", "/tmp/evil"])
-    def test_members_that_lead_out(self, tiny_archive: Path, tmp_path: Path, name: str) -> None:
-        (tmp_path / "x").mkdir()
-        target = tmp_path / "x" / "model.tar.gz"
-        path = repack(tiny_archive, target, lambda _, content: content, **{name: b""})
-        self.refuse(path, "leads out of the archive")
-        assert not list(tmp_path.rglob("evil"))
 
-    def test_links(self, tmp_path: Path) -> None:
-        path = tmp_path / "model.tar.gz"
+class TestExtractedArchive:
+    def test_is_what_allennlp_uses(self) -> None:
+        assert archival.extracted_archive is extracted_archive
+
+    def test_extracts_files_in_folders_and_cleans_up(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.tar.gz"
         with tarfile.open(path, "w:gz") as archive:
-            add(archive, "config.json", b"", type=tarfile.SYMTYPE, linkname="/etc/hostname")
-        self.refuse(path, "leads out of the archive")
+            add(archive, "some/folder/file", b"hi")
+        with extracted_archive(path) as folder:
+            assert (Path(folder) / "some" / "folder" / "file").read_bytes() == b"hi"
+        assert not os.path.exists(folder)
+        with extracted_archive(path, cleanup=False) as folder:
+            pass
+        assert os.path.exists(folder)
+
+    @pytest.mark.parametrize(
+        "name, settings",
+        [
+            ("../evil", {}),
+            ("a/../../evil", {}),
+            ("/tmp/evil", {}),
+            ("link", {"type": tarfile.SYMTYPE, "linkname": "/etc"}),
+            ("link", {"type": tarfile.LNKTYPE, "linkname": "../x"}),
+            ("pipe", {"type": tarfile.FIFOTYPE}),
+        ],
+    )
+    def test_nothing_leads_out(self, tmp_path: Path, name: str, settings: Dict[str, Any]) -> None:
+        path = tmp_path / "a.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            add(archive, name, b"", **settings)
+        for load in (load_predictor, load_archive):
+            with pytest.raises(DataError, match=f"{path}: .* leads out of the archive"):
+                load(path)
+        assert not list(tmp_path.rglob("evil"))

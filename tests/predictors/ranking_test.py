@@ -110,12 +110,17 @@ class TestRanking:
         assert {answer.text: answer.probability for answer in answers} == pytest.approx(expected)
 
     def test_the_best_span_is_a_single_one(self) -> None:
-        pieces = make_pieces(100, 100)[1:]
-        start = numpy.log([0.5, 0.1, 0.2, 0.2])
-        end = numpy.log([0.5, 0.1, 0.2, 0.2])
-        text, place, probability = rank(pieces, [(start, end)]).best_place()
-        assert (text, place.first_token, place.last_token) == ("Bob", 0, 0)
-        assert probability == pytest.approx(0.5 * 0.5)
+        # "Ada" is the more probable answer, and stands in two places of less probability.
+        pieces = make_pieces(100, 100)[:1]
+        probabilities = numpy.full(8, 0.01)
+        probabilities[[0, 4]], probabilities[2] = 0.3, 0.35
+        logits = numpy.log(probabilities)
+        ranking = rank(pieces, [(logits, logits)], n=1)
+        text, place, probability = ranking.best_place()
+        assert (text, place.first_token, place.last_token) == ("Bob", 2, 2)
+        assert probability == pytest.approx(0.35**2)
+        (best,) = ranking.answers()
+        assert best.text == "Ada" and best.probability == pytest.approx(2 * 0.3**2)
 
     def test_no_answer_is_one_more_outcome(self) -> None:
         pieces = make_pieces(4, 2)
