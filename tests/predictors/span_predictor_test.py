@@ -168,10 +168,10 @@ class TestSpanPredictor:
 
     def test_several_passages(self, predictor: SpanPredictor) -> None:
         passages = ["It was planted by Ada in 1855.", "Bob cut it down.", "Nobody knows."]
-        record = predictor.predict_json({"question": "Who?", "passages": passages, "id": 1})
+        record = predictor.predict_json({"question": "Who?", "passages": passages, "id": "1"})
         passage = passages[record["passage_index"]]
         assert passage[slice(*record["best_span_characters"])] == record["best_span_str"]
-        assert record == predictor.predict("Who?", passages, 1)
+        assert record == predictor.predict("Who?", passages, "1")
         answers = predictor.ask("Who?", passages, n_best=100)
         assert {answer.passage_index for answer in answers} == {0, 1, 2}
         for answer in answers:
