@@ -2,7 +2,7 @@
 Long passages in pieces that the model can read.
 """
 
-from typing import Dict, List, NamedTuple, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from allennlp.data import Instance
 from allennlp.data.fields import MetadataField
@@ -54,18 +54,27 @@ class PieceCutter:
     # Parameters
 
     max_tokens : `int`
-        The largest number of tokens of a piece.
+        Passages with more tokens are cut.
     stride : `int`
         How many tokens after the beginning of a piece the next one begins.
     passage_weight : `float`
         How much it counts that a piece has the words of the question: the prior of a piece is this
         number times (its similarity to the question - that of the most similar piece).
+    piece_tokens : `int`, optional (default = `max_tokens`)
+        The number of tokens of a piece.
     """
 
-    def __init__(self, max_tokens: int, stride: int, passage_weight: float) -> None:
+    def __init__(
+        self,
+        max_tokens: int,
+        stride: int,
+        passage_weight: float,
+        piece_tokens: Optional[int] = None,
+    ) -> None:
         self._max_tokens = max_tokens
         self._stride = stride
         self._passage_weight = passage_weight
+        self._piece_tokens = piece_tokens or max_tokens
         # By the passage's field, which is kept so that no other gets its id, and the first token.
         self._fields: Dict[Tuple[int, int], Tuple[object, SharedTextField]] = {}
 
@@ -89,8 +98,10 @@ class PieceCutter:
         ]
 
     def _first_tokens(self, length: int) -> List[int]:
+        if length <= self._max_tokens:
+            return [0]
         # The last piece ends with the passage and is as long as the others.
-        last = max(length - self._max_tokens, 0)
+        last = length - self._piece_tokens
         return [*range(0, last, self._stride), last]
 
     def _piece(self, instance: Instance, first_token: int) -> Instance:
@@ -99,7 +110,7 @@ class PieceCutter:
             return instance
         key = id(passage), first_token
         if key not in self._fields:
-            tokens = passage.tokens[first_token : first_token + self._max_tokens]
+            tokens = passage.tokens[first_token : first_token + self._piece_tokens]
             self._fields[key] = passage, SharedTextField(tokens)
         _, field = self._fields[key]
         metadata = instance["metadata"].metadata.changed(passage_tokens=field.tokens)

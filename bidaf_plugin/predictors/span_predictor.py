@@ -32,6 +32,7 @@ from bidaf_plugin.samplers import BidafBucketSampler
 # slower, while a GPU is idle on small batches.
 _CPU_BATCH = (128, 8_000)
 _GPU_BATCH = (512, 64_000)
+_PIECE_TOKENS = 400
 
 
 @Predictor.register("bidaf_span")
@@ -77,10 +78,13 @@ class SpanPredictor(Predictor):
         There is no answer if `no_answer_probability` is larger than this. By default, if it is larger
         than the probability of the best span.
     max_passage_tokens : `int`, optional (default = `1000`)
-        Passages with more tokens are read in pieces of this length.
+        Passages with more tokens are read in pieces. (Those of SQuAD have fewer.)
+    piece_tokens : `int`, optional (default = `None`)
+        The number of tokens of a piece: by default 400, which are the longest passages of training,
+        or `max_passage_tokens` if these are fewer.
     stride : `int`, optional (default = `None`)
         How many tokens after the beginning of a piece the next one begins. By default three quarters
-        of `max_passage_tokens`.
+        of `piece_tokens`.
     passage_weight : `float`, optional (default = `50.0`)
         Where there are several pieces or passages, how much it counts that one has the words of the
         question, see `PieceCutter`. The logits of a model that was trained on single passages say
@@ -98,21 +102,27 @@ class SpanPredictor(Predictor):
         n_best: Optional[int] = None,
         no_answer_threshold: Optional[float] = None,
         max_passage_tokens: int = 1000,
+        piece_tokens: Optional[int] = None,
         stride: Optional[int] = None,
         passage_weight: float = 50.0,
     ) -> None:
         super().__init__(model, dataset_reader, frozen)
         self.skip_bad = skip_bad
-        _check_numbers(n_best=n_best, max_passage_tokens=max_passage_tokens, stride=stride)
-        if stride is None:
-            stride = max(max_passage_tokens * 3 // 4, 1)
-        elif stride > max_passage_tokens:
+        _check_numbers(
+            n_best=n_best,
+            max_passage_tokens=max_passage_tokens,
+            piece_tokens=piece_tokens,
+            stride=stride,
+        )
+        piece_tokens = min(piece_tokens or _PIECE_TOKENS, max_passage_tokens)
+        stride = stride or max(piece_tokens * 3 // 4, 1)
+        if stride > piece_tokens:
             raise ConfigurationError(
-                f"stride is {stride} and max_passage_tokens {max_passage_tokens}: what lies between two "
-                "pieces would not be read"
+                f"stride is {stride} and piece_tokens {piece_tokens}: what lies between two pieces would "
+                "not be read"
             )
         self._n_best = n_best
-        self._piece_settings = (max_passage_tokens, stride, passage_weight)
+        self._piece_settings = (max_passage_tokens, stride, passage_weight, piece_tokens)
         if max_answer_length is not None:
             model._output_layer.decoder.set_max_answer_length(max_answer_length)
         if no_answer_threshold is not None:

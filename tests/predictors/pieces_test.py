@@ -37,6 +37,13 @@ class TestPieceCutter:
         if num_words <= 10:
             assert pieces[0].instance is instance
 
+    def test_pieces_may_be_shorter_than_passages_that_stay_whole(self) -> None:
+        cutter = PieceCutter(10, stride=3, passage_weight=0.0, piece_tokens=4)
+        assert len(cutter.cut(0, [make_instance(10)])) == 1
+        pieces = cutter.cut(0, [make_instance(11)])
+        assert [piece.first_token for piece in pieces] == [0, 3, 6, 7]
+        assert {len(piece.instance["passage"]) for piece in pieces} == {4}
+
     def test_characters_are_those_of_the_whole_passage(self) -> None:
         instance = make_instance(25)
         for piece in PieceCutter(10, stride=10, passage_weight=0.0).cut(0, [instance]):

@@ -229,7 +229,7 @@ class TestSpanPredictor:
             "best_span_str"
         ].rstrip(" .")
         assert "passage_index" not in answer
-        with pytest.raises(ConfigurationError, match="stride is 60 and max_passage_tokens 50"):
+        with pytest.raises(ConfigurationError, match="stride is 60 and piece_tokens 50"):
             Predictor.from_path(tiny_archive, max_passage_tokens=50, stride=60)
 
     def test_a_document_of_100_000_tokens_needs_little_memory(
