@@ -12,7 +12,7 @@
 
   batch_size:: 48,  // of all processes together, if there is `distributed`
   num_epochs:: 8,
-  patience:: 1,  // "an early stop when the accuracy on validation data starts to drop"
+  patience:: 1,  // "early stop when the accuracy on validation data starts to drop"
 
   // ---- What follows from them. ----
 
