@@ -18,7 +18,7 @@ from bidaf_plugin.dataset_readers.cloze_question import (
 )
 from bidaf_plugin.samplers import WindowBudgetSampler
 
-# Padded words that are read at once: about as many as in a batch of training.
+# Padded words that are read at once: some 1,600 windows.
 _MAX_WORDS = 30_000
 
 

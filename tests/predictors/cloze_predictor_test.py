@@ -8,7 +8,7 @@ from allennlp.predictors import Predictor
 from bidaf_plugin.commands.predict import PredictManager
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import ClozePredictor, cloze_predictor
-from tests.cloze_helpers import TINY_CLOZE, UNANSWERABLE_CLOZE, question_text
+from tests.cloze_helpers import TINY_CLOZE, UNANSWERABLE_CLOZE, question_text, write_folder
 
 RECORD = {
     "id": "q1",
@@ -181,3 +181,20 @@ class TestPredictCommand:
             assert (answer["best_entity"] is None) == (answer["id"] == "no-entities")
             alone = predictor.predict_question_file(f"{folder}/{answer['id']}.question")
             assert alone["best_entity"] == answer["best_entity"]
+
+    def test_question_files_without_an_answer(
+        self, tiny_cloze_archive: Path, tmp_path: Path
+    ) -> None:
+        texts = {"mine.question": question_text(answer="")}
+        folder, target = write_folder(tmp_path / "questions", 1, texts), tmp_path / "out.jsonl"
+        predictor = Predictor.from_path(tiny_cloze_archive)
+        with pytest.raises(DataError, match="mine.question: the answer is missing"):
+            PredictManager(predictor, str(folder), str(target), 2, False, True).run()
+        predictor = Predictor.from_path(
+            tiny_cloze_archive, overrides='{"validation_dataset_reader.needs_answer": false}'
+        )
+        PredictManager(predictor, str(folder), str(target), 2, False, True).run()
+        answers = [json.loads(line) for line in target.read_text().splitlines()]
+        assert [answer["id"] for answer in answers] == ["mine", "q0000"]
+        # But for the answer the files are the same.
+        assert answers[0]["candidates"] == answers[1]["candidates"]
