@@ -21,6 +21,6 @@
   // rho and epsilon are those of the authors' framework; torch's own defaults differ.
   optimizer:: { type: 'adadelta', lr: 0.5, rho: 0.95, eps: 1e-8 },
   moving_average_decay:: 0.999,
-  // Several GPUs (-1 for a process on the CPU) share the questions and `batch_size`:
-  // distributed: { cuda_devices: [0, 1, 2, 3] },
+  // Several GPUs (-1 for a process on the CPU) share the questions and `batch_size`; the paper has eight:
+  // distributed: { cuda_devices: [0, 1, 2, 3, 4, 5, 6, 7] },
 }

@@ -55,9 +55,8 @@ def pack(source: str, out: str, skip_bad: bool = False) -> str:
     with PackedClozeWriter(out, os.path.realpath(source)) as writer:
         if writer.num_resumed:
             print(f"{writer.num_resumed:,} questions are in {writer.partial_path} already")
-        for question in Tqdm.tqdm(iterate_questions(source, bad), desc="packing", unit="question"):
-            if writer.is_packed(question.id):
-                continue
+        questions = iterate_questions(source, bad, is_wanted=lambda id: not writer.is_packed(id))
+        for question in Tqdm.tqdm(questions, desc="packing", unit="question"):
             try:
                 parse_question(question.content, question.place, question.id)
             except QuestionError as error:

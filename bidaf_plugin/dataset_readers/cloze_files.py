@@ -8,7 +8,7 @@ import os
 import tarfile
 import zlib
 from itertools import chain, islice
-from typing import Iterator, NamedTuple, Optional, Tuple
+from typing import Callable, Iterator, NamedTuple, Optional, Tuple
 
 from allennlp.common.file_utils import cached_path
 
@@ -25,6 +25,9 @@ MAX_SORTED = 100_000
 _TAR_BLOCK = 512
 _DAMAGES = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError)
 
+# Whether the question with this id is wanted.
+IsWanted = Callable[[str], bool]
+
 
 class Shard(NamedTuple):
     """The share of one of several readers, each of which reads the questions of no other."""
@@ -39,8 +42,16 @@ class Shard(NamedTuple):
         return first, first + size + (self.number < num_larger)
 
 
+def _everything(id: str) -> bool:
+    return True
+
+
 def iterate_questions(
-    path: str, bad: BadQuestions, shard: Shard = Shard(), limit: Optional[int] = None  # noqa: B008
+    path: str,
+    bad: BadQuestions,
+    shard: Shard = Shard(),  # noqa: B008
+    limit: Optional[int] = None,
+    is_wanted: IsWanted = _everything,
 ) -> Iterator[RawQuestion]:
     """
     The questions of a folder, a tar archive (plain or compressed), a packed file or a `.question`
@@ -56,21 +67,26 @@ def iterate_questions(
     limit : `int`, optional (default = `None`)
         How many questions are enough for all shares together. A packed file, which is dealt out in
         stretches, deals out so many from its beginning; otherwise whoever reads stops by itself.
+    is_wanted : `Callable[[str], bool]`, optional
+        Told an id, whether the question is wanted. The others are not read, where they are files.
     """
     local_path, folder = _resolve(path)
-    if os.path.isdir(local_path):
-        yield from _iterate_folder(local_path, bad, shard)
+    if folder:
+        yield from _iterate_tar(local_path, path, folder, bad, shard, is_wanted)
+    elif os.path.isdir(local_path):
+        yield from _iterate_folder(local_path, bad, shard, is_wanted)
     elif is_packed(local_path):
         packed = PackedCloze(local_path)
         num_questions = packed.num_questions
         if limit is not None:
             num_questions = min(num_questions, limit)
-        yield from packed.read(*shard.stretch(num_questions), bad)
+        questions = packed.read(*shard.stretch(num_questions), bad)
+        yield from (question for question in questions if is_wanted(question.id))
     elif local_path.endswith(EXTENSION):
         if shard.number == 0:
             yield _read_file(local_path)
     else:
-        yield from _iterate_tar(local_path, path, folder, bad, shard)
+        yield from _iterate_tar(local_path, path, folder, bad, shard, is_wanted)
 
 
 def _resolve(path: str) -> Tuple[str, str]:
@@ -101,7 +117,9 @@ def _read_file(path: str) -> RawQuestion:
         raise QuestionError(f"{path}: {error.strerror}", "unreadable") from error
 
 
-def _iterate_folder(folder: str, bad: BadQuestions, shard: Shard) -> Iterator[RawQuestion]:
+def _iterate_folder(
+    folder: str, bad: BadQuestions, shard: Shard, is_wanted: IsWanted
+) -> Iterator[RawQuestion]:
     with os.scandir(folder) as entries:
         names = (entry.name for entry in entries if _is_question(entry.name))
         first_names = list(islice(names, MAX_SORTED + 1))
@@ -119,6 +137,8 @@ def _iterate_folder(folder: str, bad: BadQuestions, shard: Shard) -> Iterator[Ra
                 if zlib.crc32(os.fsencode(name)) % shard.num_shards == shard.number
             )
         for name in share:
+            if not is_wanted(_id(name)):
+                continue
             try:
                 question = _read_file(os.path.join(folder, name))
             except QuestionError as error:
@@ -134,26 +154,18 @@ def _subfolders(folder: str) -> str:
 
 
 def _iterate_tar(
-    local_path: str, path: str, folder: str, bad: BadQuestions, shard: Shard
+    local_path: str,
+    path: str,
+    folder: str,
+    bad: BadQuestions,
+    shard: Shard,
+    is_wanted: IsWanted,
 ) -> Iterator[RawQuestion]:
     num_questions = 0
-    only_parent: Optional[str] = None
     try:
         with tarfile.open(local_path, "r:*") as archive:
-            for member in _members(archive):
-                name = member.name.removeprefix("./")
-                if not member.isfile() or not _is_question(name) or not _is_below(name, folder):
-                    continue
-                parent = os.path.dirname(name)
-                if not folder and only_parent not in (None, parent):
-                    raise DataError(
-                        f"{path}: there are questions in several folders, {only_parent!r} and "
-                        f"{parent!r}: name one of them, like '{path}!{parent}'"
-                    )
-                only_parent = parent
-                if num_questions % shard.num_shards == shard.number:
-                    below = folder or parent
-                    id = _id(name.removeprefix(f"{below}/") if below else name)
+            for member, name, id in _find_questions(archive, path, folder):
+                if num_questions % shard.num_shards == shard.number and is_wanted(id):
                     yield RawQuestion(f"{path}, {name}", id, _read_member(archive, member))
                 num_questions += 1
             _check_end(archive)
@@ -172,6 +184,26 @@ def _iterate_tar(
     if num_questions == 0:
         below = f" below {folder!r}" if folder else ""
         raise DataError(f"{path}: there are no {EXTENSION} files{below}")
+
+
+def _find_questions(
+    archive: tarfile.TarFile, path: str, folder: str
+) -> Iterator[Tuple[tarfile.TarInfo, str, str]]:
+    """The questions below a folder, or of the only one that has any: member, name and id."""
+    only_parent: Optional[str] = None
+    for member in _members(archive):
+        name = member.name.removeprefix("./")
+        if not member.isfile() or not _is_question(name) or not _is_below(name, folder):
+            continue
+        parent = os.path.dirname(name)
+        if not folder and only_parent not in (None, parent):
+            raise DataError(
+                f"{path}: there are questions in several folders, {only_parent!r} and "
+                f"{parent!r}: name one of them, like '{path}!{parent}'"
+            )
+        only_parent = parent
+        below = folder or parent
+        yield member, name, _id(name.removeprefix(f"{below}/") if below else name)
 
 
 def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
@@ -195,11 +227,15 @@ def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _check_end(archive: tarfile.TarFile) -> None:
-    """tarfile takes an archive that was cut off between two members for a whole one."""
+    """
+    tarfile takes an archive for whole that was cut off between two members, and one with a damaged
+    member in its middle for ended there.
+    """
     file = archive.fileobj
     assert file is not None
     if file.tell() < archive.offset + _TAR_BLOCK:
         raise tarfile.ReadError("the end mark is missing")
-    # To the end, where compressed files have their checksum.
-    while file.read(1 << 16):
-        pass
+    # Zeros to the end, where compressed files have their checksum.
+    while rest := file.read(1 << 16):
+        if rest.strip(b"\0"):
+            raise tarfile.ReadError("there is more behind what can be read")

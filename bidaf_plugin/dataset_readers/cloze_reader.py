@@ -72,6 +72,8 @@ class BidafClozeReader(DatasetReader):
     keep_unanswerable : `bool`, optional (default = `False`)
         For evaluation: a question whose answer is not in the article stays, and counts as answered
         wrongly, so that the score is over all questions. For training it is an error (`skip_bad`).
+    needs_answer : `bool`, optional (default = `True`)
+        False, for prediction: files need not have an answer. Those without have no score.
     skip_bad : `bool`, optional (default = `False`)
         Skip questions that cannot be used instead of stopping at the first. How many of which kind
         is logged, and in `skipped` after a `read`.
@@ -85,6 +87,7 @@ class BidafClozeReader(DatasetReader):
         window: Optional[int] = 19,
         token_indexers: Optional[Dict[str, TokenIndexer]] = None,
         keep_unanswerable: bool = False,
+        needs_answer: bool = True,
         skip_bad: bool = False,
         seed: Optional[int] = None,
         **kwargs: Any,
@@ -99,6 +102,7 @@ class BidafClozeReader(DatasetReader):
         self._window = window
         self._token_indexers = token_indexers or {"tokens": ClozeWordsIndexer()}
         self._keep_unanswerable = keep_unanswerable
+        self._needs_answer = needs_answer
         self._skip_bad = skip_bad
         self._seed = seed
         self.skipped: Dict[str, int] = {}
@@ -115,7 +119,7 @@ class BidafClozeReader(DatasetReader):
         num_read = 0
         for raw in iterate_questions(str(file_path), bad, self._shard(), self.max_instances):
             try:
-                question = parse_question(raw.content, raw.place, raw.id)
+                question = parse_question(raw.content, raw.place, raw.id, self._needs_answer)
                 instance = self._make_instance(question, self._seed)
             except QuestionError as error:
                 bad.handle(error)

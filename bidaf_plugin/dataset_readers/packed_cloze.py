@@ -93,7 +93,7 @@ def read_block(file: BinaryIO) -> List[Tuple[str, bytes]]:
     if len(encoded_head) < BLOCK_HEAD.size:
         raise ValueError("it is cut off")
     head = BlockHead(*BLOCK_HEAD.unpack(encoded_head))
-    if head.magic != BLOCK_MAGIC or head.length > _MAX_BLOCK_SIZE:
+    if head.magic != BLOCK_MAGIC or not 0 < head.length <= _MAX_BLOCK_SIZE:
         raise ValueError("its head is damaged")
     compressed = file.read(head.compressed_length)
     if len(compressed) < head.compressed_length:

@@ -1,17 +1,17 @@
-import json
+from contextlib import nullcontext
 from os import PathLike
-from typing import Any, Dict, Iterable, List, Optional, Union
+from typing import Any, ContextManager, Dict, Iterable, List, Optional, Union
 
 import torch
 from allennlp.common.checks import check_for_gpu
 from allennlp.common.tqdm import Tqdm
-from allennlp.common.util import dump_metrics, int_to_device, sanitize
+from allennlp.common.util import dump_metrics, int_to_device
 from allennlp.data import DataLoader, Instance
 from allennlp.evaluation import Evaluator
 from allennlp.models import Model
 from overrides import overrides
 
-from bidaf_plugin.common.files import write_atomically
+from bidaf_plugin.evaluation.answer_file import WriteAnswers, open_answer_file
 
 
 @Evaluator.register("bidaf_questions")
@@ -38,12 +38,13 @@ class QuestionEvaluator(Evaluator):
         data_loader.set_target_device(int_to_device(self.cuda_device))
         instances = _instances_in_memory(data_loader)
         total_loss = total_weight = 0.0
-        # For each question what is known of it, and the answer.
-        metadata: List[Any] = []
-        answers: List[Dict[str, Any]] = []
         model.eval()
         total = None if instances is None else len(instances)
-        with torch.no_grad(), Tqdm.tqdm(total=total, unit=" questions") as progress:
+        with (
+            torch.no_grad(),
+            _open_if_named(predictions_output_file, instances) as write_answers,
+            Tqdm.tqdm(total=total, unit=" questions") as progress,
+        ):
             for batch in data_loader:
                 output_dict = model(**batch)
                 metrics = model.get_metrics()
@@ -52,13 +53,10 @@ class QuestionEvaluator(Evaluator):
                     total_loss += output_dict["loss"].item() * weight
                     total_weight += weight
                     metrics["loss"] = total_loss / total_weight
-                if predictions_output_file is not None:
-                    metadata += batch["metadata"]
-                    answers += self._answers(model, output_dict)
+                if write_answers is not None:
+                    write_answers(batch["metadata"], self._answers(model, output_dict))
                 progress.set_description(_describe(metrics), refresh=False)
                 progress.update(len(batch["metadata"]))
-        if predictions_output_file is not None:
-            _write(answers, metadata, instances, str(predictions_output_file))
         final_metrics = model.get_metrics(reset=True)
         if total_weight:
             final_metrics["loss"] = total_loss / total_weight
@@ -82,19 +80,12 @@ def _instances_in_memory(data_loader: DataLoader) -> Optional[List[Instance]]:
     return list(data_loader.iter_instances())
 
 
+def _open_if_named(
+    path: Optional[Union[str, PathLike]], instances: Optional[List[Instance]]
+) -> ContextManager[Optional[WriteAnswers]]:
+    return nullcontext() if path is None else open_answer_file(str(path), instances)
+
+
 def _describe(metrics: Dict[str, float]) -> str:
     shown = (f"{name}: {value:.2f}" for name, value in metrics.items() if name[0] != "_")
     return ", ".join(shown) + " ||"
-
-
-def _write(
-    answers: List[Dict[str, Any]],
-    metadata: List[Any],
-    instances: Optional[List[Instance]],
-    path: str,
-) -> None:
-    # Questions are recognised by their metadata, which pass through the model as they are. Those that
-    # came from another process are not, and stay in the order of the batches.
-    places = {id(item["metadata"].metadata): place for place, item in enumerate(instances or [])}
-    order = sorted(range(len(answers)), key=lambda number: places.get(id(metadata[number]), number))
-    write_atomically(path, "".join(json.dumps(answers[number]) + "\n" for number in order))

@@ -16,6 +16,10 @@ from bidaf_plugin.dataset_readers.cloze_question import (
     make_question,
     parse_question,
 )
+from bidaf_plugin.samplers import WindowBudgetSampler
+
+# Padded words that are read at once: some 1,600 windows.
+_MAX_WORDS = 30_000
 
 
 @Predictor.register("bidaf_cloze")
@@ -103,9 +107,15 @@ class ClozePredictor(Predictor):
 
     @overrides
     def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
+        """Answers any number of questions, in batches that the machine can hold."""
         for instance in instances:
             self._dataset_reader.apply_token_indexers(instance)
-        answers = self._model.forward_on_instances(instances) if instances else []
+        sampler = WindowBudgetSampler(len(instances) or 1, max_words=_MAX_WORDS, shuffle=False)
+        answers = [
+            answer
+            for places in sampler.get_batch_indices(instances)
+            for answer in self._model.forward_on_instances([instances[place] for place in places])
+        ]
         # Not through AllenNLP's `sanitize`, which makes the text "None" of None. All is plain but
         # the loss, which is that of the batch.
         return [

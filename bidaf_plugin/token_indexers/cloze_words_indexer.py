@@ -1,4 +1,4 @@
-from typing import Dict, List, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import numpy
 import torch
@@ -43,7 +43,7 @@ class ClozeWordsIndexer(TokenIndexer):
         self._index_of_word: Dict[str, int] = {}
         self._entity_rows = torch.empty(0, dtype=torch.long)
         # The indices hold for this vocabulary at this size of the namespace.
-        self._indices_made_with: Tuple[int, int] = (0, 0)
+        self._made_with: Tuple[Optional[Vocabulary], int] = (None, 0)
 
     @overrides
     def count_vocab_items(self, token: Token, counter: Dict[str, Dict[str, int]]) -> None:
@@ -82,8 +82,9 @@ class ClozeWordsIndexer(TokenIndexer):
             return {"tokens": [known[word] for word in words]}
 
     def _look_at(self, vocabulary: Vocabulary) -> None:
-        made_with = (id(vocabulary), vocabulary.get_vocab_size(self._namespace))
-        if made_with == self._indices_made_with:
+        size = vocabulary.get_vocab_size(self._namespace)
+        made_with_vocabulary, made_with_size = self._made_with
+        if made_with_vocabulary is vocabulary and made_with_size == size:
             return
         known = vocabulary.get_token_to_index_vocabulary(self._namespace)
         names = [entity_name(number) for number in range(self._num_entities)]
@@ -97,7 +98,7 @@ class ClozeWordsIndexer(TokenIndexer):
             )
         self._entity_rows = torch.tensor([known[name] for name in names])
         self._index_of_word = {}
-        self._indices_made_with = made_with
+        self._made_with = (vocabulary, size)
 
     @overrides
     def get_empty_token_list(self) -> IndexedTokenList:

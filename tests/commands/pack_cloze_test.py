@@ -81,7 +81,9 @@ class TestPackCloze:
             run(folder, out)
         assert not out.exists()
         run(folder, out)
-        assert "questions are in" in capsys.readouterr().out
+        assert "16 questions are in" in capsys.readouterr().out
+        # What was packed is not read again.
+        assert len(opened) == 20 + (30 - 16)
         assert out.read_bytes() == whole.read_bytes()
         assert sorted(os.listdir(tmp_path)) == ["packed", "questions", "whole"]
 

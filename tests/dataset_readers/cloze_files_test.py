@@ -93,6 +93,29 @@ class TestIterateQuestions:
         assert ids(folder / "q0002.question") == ["q0002"]
         assert ids(folder / "q0002.question", Shard(1, 2)) == []
 
+    def test_what_is_not_wanted_is_not_read(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        archive = write_tar(tmp_path / "archive", [f"x/{id}.question" for id in numbered(7)])
+        packed = tmp_path / "packed"
+        pack(str(folder), str(packed))
+        opened: List[str] = []
+        monkeypatch.setattr(cloze_files, "_read_file", noting(opened, cloze_files._read_file))
+        for path in (folder, archive, packed):
+            assert ids(path, Shard(1, 2), None, lambda id: id > "q0003") == (
+                ["q0004", "q0005", "q0006"] if path == packed else ["q0005"]
+            )
+        assert opened == [str(folder / "q0005.question")]
+
+    def test_only_archives_have_folders_behind_an_exclamation_mark(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
+        packed = tmp_path / "packed"
+        pack(str(folder), str(packed))
+        for path in (folder, packed, folder / "q0002.question"):
+            with pytest.raises(DataError, match="!test: neither a folder"):
+                ids(f"{path}!test")
+
 
 class TestTar:
     @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
@@ -132,6 +155,20 @@ class TestTar:
             cut = archive.getmembers()[2].offset
         path.write_bytes(path.read_bytes()[:cut])
         with pytest.raises(DataError, match="damaged after 2 questions.*end mark"):
+            ids(path)
+        bad = BadQuestions(skip=True)
+        assert len(list(iterate_questions(str(path), bad))) == 2
+        assert bad.counts == {"damaged archive": 1}
+
+    @pytest.mark.parametrize("mode", ["w", "w:gz"])
+    def test_a_damaged_member_is_noticed(self, tmp_path: Path, mode: str) -> None:
+        path = write_tar(tmp_path / "archive", [f"{id}.question" for id in numbered(4)], "w")
+        with tarfile.open(path) as archive:
+            member = archive.getmembers()[2]
+        content = bytearray(path.read_bytes())
+        content[member.offset] ^= 1
+        path.write_bytes(gzip.compress(content) if mode == "w:gz" else content)
+        with pytest.raises(DataError, match="damaged after 2 questions.*more behind"):
             ids(path)
         bad = BadQuestions(skip=True)
         assert len(list(iterate_questions(str(path), bad))) == 2

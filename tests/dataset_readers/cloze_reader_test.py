@@ -1,5 +1,6 @@
 import random
 import re
+import tarfile
 from pathlib import Path
 from shutil import copy
 from typing import Any, Dict, List
@@ -175,6 +176,13 @@ class TestBidafClozeReader:
         with pytest.raises(DataError, match="bad1.question: the question is missing"):
             read(folder)
 
+    def test_files_without_an_answer(self, tmp_path: Path) -> None:
+        folder = write_folder(tmp_path, 1, {"q1.question": question_text(answer="")})
+        with pytest.raises(DataError, match="q1.question: the answer is missing"):
+            read(folder)
+        instances = read(folder, needs_answer=False)
+        assert [int(instance["answer_entity"].array) for instance in instances] == [0, -1]
+
     def test_only_bad_questions_are_an_error(self, tmp_path: Path) -> None:
         write_folder(tmp_path, 0, {"bad.question": ""})
         with pytest.raises(DataError, match="not one question can be used"):
@@ -202,10 +210,15 @@ class TestShards:
         torch.set_num_threads(1)
         run_distributed_test([-1, -1], read_share, expected=[TINY_IDS[0::2], TINY_IDS[1::2]])
 
-    @pytest.fixture(params=["folder", "packed"])
+    @pytest.fixture(params=["folder", "tar", "packed"])
     def data(self, tmp_path: Path, request: pytest.FixtureRequest) -> str:
         if request.param == "folder":
             return str(TINY_CLOZE)
+        if request.param == "tar":
+            path = tmp_path / "tiny.tar.gz"
+            with tarfile.open(path, "w:gz") as archive:
+                archive.add(TINY_CLOZE, "tiny")
+            return str(path)
         packed = str(tmp_path / "packed")
         pack(str(TINY_CLOZE), packed)
         return packed

@@ -10,6 +10,7 @@ from allennlp.models.archival import Archive, load_archive
 from allennlp.predictors import Predictor
 
 from bidaf_plugin.evaluation import QuestionEvaluator
+from tests.cloze_helpers import TINY_CLOZE
 from tests.helpers import FIXTURES
 
 SAMPLE = FIXTURES / "squad" / "sample_dev.json"
@@ -65,6 +66,34 @@ class TestQuestionEvaluator:
         QuestionEvaluator()(archive.model, loader, predictions_output_file=path)
         ids = {json.loads(line)["id"] for line in path.read_text().splitlines()}
         assert ids == {i["metadata"]["id"] for i in archive.validation_dataset_reader.read(SAMPLE)}
+
+    def test_cloze_answers_are_those_of_predict(
+        self, tiny_cloze_archive: Path, tmp_path: Path
+    ) -> None:
+        archive = load_archive(tiny_cloze_archive)
+        loader = DataLoader.from_params(
+            archive.config["validation_data_loader"],
+            reader=archive.validation_dataset_reader,
+            data_path=str(TINY_CLOZE),
+        )
+        loader.index_with(archive.model.vocab)
+        path = tmp_path / "answers.jsonl"
+        QuestionEvaluator()(archive.model, loader, predictions_output_file=path)
+        answers = [json.loads(line) for line in path.read_text().splitlines()]
+        predictor = Predictor.from_archive(archive)
+        for answer, instance in zip(
+            answers, archive.validation_dataset_reader.read(TINY_CLOZE), strict=True
+        ):
+            alone = predictor.predict_instance(instance)
+            assert (answer["id"], answer["best_entity"]) == (alone["id"], alone["best_entity"])
+            # Null where the file has none.
+            assert answer["best_entity_name"] == alone["best_entity_name"]
+            names, expected = (
+                {candidate["entity"]: candidate["name"] for candidate in item["candidates"]}
+                for item in (answer, alone)
+            )
+            assert names == expected
+        assert answers[2]["best_entity_name"] is None
 
     def test_shows_progress_in_questions(
         self, archive: Archive, capsys: pytest.CaptureFixture

@@ -1,14 +1,14 @@
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, List
 
 import pytest
 from allennlp.predictors import Predictor
 
 from bidaf_plugin.commands.predict import PredictManager
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.predictors import ClozePredictor
-from tests.cloze_helpers import TINY_CLOZE, UNANSWERABLE_CLOZE, question_text
+from bidaf_plugin.predictors import ClozePredictor, cloze_predictor
+from tests.cloze_helpers import TINY_CLOZE, UNANSWERABLE_CLOZE, question_text, write_folder
 
 RECORD = {
     "id": "q1",
@@ -58,6 +58,8 @@ class TestClozePredictor:
         other_keys = {"question": RECORD["question"], "context": RECORD["passage"], "qid": "q1"}
         assert predictor.predict_json({**other_keys, "names": RECORD["names"]}) == answer
         assert predictor.predict(**RECORD) == answer  # type: ignore[arg-type]
+        without_id = {name: value for name, value in RECORD.items() if name != "id"}
+        assert predictor.predict_json(without_id) == {**answer, "id": ""}
         unnamed = predictor.predict_json(other_keys)
         assert unnamed["best_entity"] == answer["best_entity"]
         assert unnamed["best_entity_name"] is None
@@ -69,6 +71,25 @@ class TestClozePredictor:
         # Not in the passage: still a prediction.
         assert predictor.predict_json({**RECORD, "answer": "@entity77"}) == answer
         assert predictor._model.get_metrics(reset=True)["accuracy"] == 0
+
+    def test_many_questions_are_answered_in_batches_that_fit(
+        self, predictor: ClozePredictor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        records = [{**RECORD, "id": str(number)} for number in range(7)]
+        # Three windows of at most 10 words each.
+        monkeypatch.setattr(cloze_predictor, "_MAX_WORDS", 2 * 3 * 10)
+        sizes: List[int] = []
+        forward = predictor._model.forward
+
+        def forward_and_note(**tensors: Any) -> Any:
+            sizes.append(len(tensors["metadata"]))
+            return forward(**tensors)
+
+        monkeypatch.setattr(predictor._model, "forward", forward_and_note)
+        answers = predictor.predict_batch_json(records)
+        assert [answer["id"] for answer in answers] == [record["id"] for record in records]
+        assert sizes == [2, 2, 2, 1]
+        assert predictor.predict_batch_json([]) == []
 
     def test_a_batch_gives_the_same_answers(self, predictor: ClozePredictor) -> None:
         records = [RECORD, {"question": "@placeholder won", "passage": "@entity5 won ."}]
@@ -160,3 +181,20 @@ class TestPredictCommand:
             assert (answer["best_entity"] is None) == (answer["id"] == "no-entities")
             alone = predictor.predict_question_file(f"{folder}/{answer['id']}.question")
             assert alone["best_entity"] == answer["best_entity"]
+
+    def test_question_files_without_an_answer(
+        self, tiny_cloze_archive: Path, tmp_path: Path
+    ) -> None:
+        texts = {"mine.question": question_text(answer="")}
+        folder, target = write_folder(tmp_path / "questions", 1, texts), tmp_path / "out.jsonl"
+        predictor = Predictor.from_path(tiny_cloze_archive)
+        with pytest.raises(DataError, match="mine.question: the answer is missing"):
+            PredictManager(predictor, str(folder), str(target), 2, False, True).run()
+        predictor = Predictor.from_path(
+            tiny_cloze_archive, overrides='{"validation_dataset_reader.needs_answer": false}'
+        )
+        PredictManager(predictor, str(folder), str(target), 2, False, True).run()
+        answers = [json.loads(line) for line in target.read_text().splitlines()]
+        assert [answer["id"] for answer in answers] == ["mine", "q0000"]
+        # But for the answer the files are the same.
+        assert answers[0]["candidates"] == answers[1]["candidates"]

@@ -51,6 +51,19 @@ class TestClozeWordsIndexer:
         added = vocab.add_token_to_namespace("unseen", "tokens")
         assert indexer.tokens_to_indices(TOKENS, vocab)["tokens"][3] == added != unknown
 
+    def test_another_vocabulary_of_the_same_size_is_noticed(self) -> None:
+        indexer = ClozeWordsIndexer(num_entities=2)
+
+        def entry_of_met(*words: str) -> str:
+            # Python likes to give it the address of the one before, which is gone.
+            vocab = Vocabulary(counter={"tokens": _counts(2, *words)})
+            return vocab.get_token_from_index(indexer.tokens_to_indices(TOKENS, vocab)["tokens"][1])
+
+        for _ in range(5):
+            assert entry_of_met("met", "saw") == "met"
+            assert entry_of_met("saw", "met") == "met"
+            assert entry_of_met("saw", "won") == "@@UNKNOWN@@"
+
     def test_a_vocabulary_without_the_names_is_refused(self) -> None:
         vocab = Vocabulary(counter={"tokens": _counts(2, "met")})
         with pytest.raises(ConfigurationError, match="lacks '@@ENTITY2@@'.*num_entities"):
