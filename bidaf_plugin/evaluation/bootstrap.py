@@ -55,7 +55,9 @@ def paired_bootstrap(
     means = numpy.concatenate(
         [
             generator.multinomial(
-                num_questions, counts / num_questions, min(_RESAMPLES_AT_ONCE, num_resamples - start)
+                num_questions,
+                counts / num_questions,
+                min(_RESAMPLES_AT_ONCE, num_resamples - start),
             )
             @ values
             / num_questions

@@ -58,11 +58,13 @@ class TestCollectLogits:
 
     def test_right_is_what_is_a_gold_answer(self, tiny_archive: Path) -> None:
         predictor = load_span_predictor(tiny_archive)
-        (first, *others) = read_paragraphs(TINY_SQUAD)
+        first, *others = read_paragraphs(TINY_SQUAD)
         answers = iter(answer_paragraphs(predictor, [first]))
         # The model is not good enough to be right by itself.
         told = [
-            q._replace(answers=[q.answers[0]._replace(text=f"The {next(answers)['best_span_str']}!")])
+            q._replace(
+                answers=[q.answers[0]._replace(text=f"The {next(answers)['best_span_str']}!")]
+            )
             for q in first.questions
         ]
         wrong = [

@@ -22,7 +22,9 @@ def make_logits(num_questions: int, temperature: float, seed: int = 0) -> Answer
     for _ in range(2):
         logits = 3 * temperature * generator.standard_normal(len(rows))
         sides.append(logits - numpy.maximum.reduceat(logits, first_rows)[rows])
-    logits = AnswerLogits(*sides, first_rows, numpy.zeros(num_questions), numpy.zeros(num_questions))
+    logits = AnswerLogits(
+        *sides, first_rows, numpy.zeros(num_questions), numpy.zeros(num_questions)
+    )
     is_right = generator.random(num_questions) < logits.confidences(temperature)
     return AnswerLogits(*sides, first_rows, numpy.zeros(num_questions), is_right)
 
