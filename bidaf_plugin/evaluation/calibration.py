@@ -20,7 +20,7 @@ from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.tables import align_columns
 
 NUM_BINS = 15
-_LOWEST_TEMPERATURE, _HIGHEST_TEMPERATURE = 0.05, 20.0
+_LOWEST_TEMPERATURE, _HIGHEST_TEMPERATURE = 0.001, 1000.0
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def fit_temperature(logits: AnswerLogits) -> float:
         return negative_log_likelihood(logits.log_confidences(temperature), logits.is_right)
 
     # The loss need not have one valley only: the search begins around the deepest point of a grid.
-    grid = numpy.log(numpy.geomspace(_LOWEST_TEMPERATURE, _HIGHEST_TEMPERATURE, 13))
+    grid = numpy.log(numpy.geomspace(_LOWEST_TEMPERATURE, _HIGHEST_TEMPERATURE, 31))
     deepest = int(numpy.argmin([loss(point) for point in grid]))
     bounds = (grid[max(deepest - 1, 0)], grid[min(deepest + 1, len(grid) - 1)])
     return float(numpy.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
