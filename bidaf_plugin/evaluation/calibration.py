@@ -94,7 +94,7 @@ class Bin(NamedTuple):
 
     low: float
     high: float
-    count: int
+    num_answers: int
     mean_confidence: float
     accuracy: float
 
@@ -118,8 +118,10 @@ def calibration_bins(
 
 def expected_calibration_error(bins: List[Bin]) -> float:
     """How far confidence and accuracy are apart, on average over the answers."""
-    total = sum(item.count for item in bins)
-    return sum(item.count * abs(item.accuracy - item.mean_confidence) for item in bins) / total
+    total = sum(item.num_answers for item in bins)
+    return (
+        sum(item.num_answers * abs(item.accuracy - item.mean_confidence) for item in bins) / total
+    )
 
 
 def describe_calibration(logits: AnswerLogits, temperature: float) -> str:
@@ -132,8 +134,8 @@ def describe_calibration(logits: AnswerLogits, temperature: float) -> str:
             cell
             for item in pair
             for cell in (
-                [f"{item.count:,}", f"{item.mean_confidence:.3f}", f"{item.accuracy:.3f}"]
-                if item.count
+                [f"{item.num_answers:,}", f"{item.mean_confidence:.3f}", f"{item.accuracy:.3f}"]
+                if item.num_answers
                 else ["0", "", ""]
             )
         ]
