@@ -1,0 +1,34 @@
+from typing import Dict, Iterator, Sequence
+
+from overrides import overrides
+
+from bidaf_plugin.modules.ensemble_rules.ensemble_rule import Candidate, EnsembleRule
+from bidaf_plugin.modules.ensemble_rules.span_distribution import SpanDistribution
+
+
+@EnsembleRule.register("votes")
+class VotesRule(EnsembleRule):
+    """
+    The rule of [Bidirectional Attention Flow](https://arxiv.org/abs/1611.01603): each model votes for
+    the text of its best span with its confidence, and the text with most votes wins.
+
+    `score(text) = 1/M sum_m [best span of m reads text] * max_{k <= l} p1_m(k) * p2_m(l)`
+
+    A text that stands in the passage several times is one answer; its place is that of the surest
+    vote. (The paper has the sum; the mean is the same choice, and a confidence.)
+
+    Registered as an `EnsembleRule` with name "votes", the default.
+    """
+
+    @overrides
+    def candidates(
+        self, members: Sequence[SpanDistribution], passage: str
+    ) -> Iterator[Candidate]:
+        found: Dict[str, Candidate] = {}
+        for member in sorted(members, key=lambda member: -member.confidence):
+            start, end = member.best_span
+            surest = found.get(passage[start:end], Candidate(start, end, 0.0))
+            votes = surest.confidence + member.confidence / len(members)
+            found[passage[start:end]] = surest._replace(confidence=votes)
+        # Of equal ones the surest single vote comes first.
+        yield from sorted(found.values(), key=lambda candidate: -candidate.confidence)

@@ -1,0 +1,187 @@
+from itertools import islice
+from math import prod
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
+
+import numpy
+import pytest
+from allennlp.common import Params
+
+from bidaf_plugin.modules.ensemble_rules import (
+    EnsembleRule,
+    MeanRule,
+    ProductRule,
+    SpanDistribution,
+    SpansRule,
+    VotesRule,
+)
+
+PASSAGE = "Ada met Bo, and Bo met Ada-Lou."
+WORDS = [(0, 3), (4, 7), (8, 10), (10, 11), (12, 15), (16, 18), (19, 22), (23, 30), (30, 31)]
+# The same text by a tokenizer that cuts hyphens and keeps commas.
+OTHER_WORDS = [(0, 3), (4, 7), (8, 11), (12, 15), (16, 18), (19, 22), (23, 26), (27, 31)]
+
+Span = Tuple[int, int]
+
+
+def make_member(
+    words: Sequence[Span], seed: int, max_answer_length: Optional[int] = None
+) -> SpanDistribution:
+    """A model that is about as sure as trained ones are."""
+    draw = numpy.random.default_rng(seed)
+    starts, ends = numpy.array(words, dtype=numpy.int32).T
+    logits = 3 * draw.standard_normal((2, len(words)))
+    start_log_probs, end_log_probs = (logits - numpy.logaddexp.reduce(logits, 1)[:, None]).astype(
+        numpy.float32
+    )
+    scores = {
+        (k, l): start_log_probs[k] + end_log_probs[l]
+        for k in range(len(words))
+        for l in range(k, len(words))
+        if max_answer_length is None or l - k < max_answer_length
+    }
+    (first, last), score = max(scores.items(), key=lambda item: item[1])
+    return SpanDistribution(
+        starts,
+        ends,
+        start_log_probs,
+        end_log_probs,
+        (words[first][0], words[last][1]),
+        float(numpy.exp(score)),
+        max_answer_length,
+    )
+
+
+def probability(member: SpanDistribution, place: int, side: str) -> float:
+    """What a model gives to a character as the first or the end of the answer."""
+    places, log_probs = {
+        "start": (member.starts, member.start_log_probs),
+        "end": (member.ends, member.end_log_probs),
+    }[side]
+    known = dict(zip(places.tolist(), log_probs.tolist(), strict=True))
+    return float(numpy.exp(known[place])) if place in known else 0.0
+
+
+def brute_force(
+    members: Sequence[SpanDistribution], score: Callable[[Sequence[SpanDistribution], Span], float]
+) -> List[Tuple[Span, float]]:
+    spans = {
+        (int(start), int(end))
+        for first in members
+        for second in members
+        for start in first.starts
+        for end in second.ends
+        if start < end
+    }
+    return sorted(((span, score(members, span)) for span in spans), key=lambda item: -item[1])
+
+
+def joint(members: Sequence[SpanDistribution], span: Span) -> float:
+    terms = [probability(m, span[0], "start") * probability(m, span[1], "end") for m in members]
+    return sum(terms) / len(members)
+
+
+def mean(members: Sequence[SpanDistribution], span: Span) -> float:
+    starts = sum(probability(member, span[0], "start") for member in members) / len(members)
+    return starts * sum(probability(member, span[1], "end") for member in members) / len(members)
+
+
+def product(members: Sequence[SpanDistribution], span: Span) -> float:
+    result = 1.0
+    for place, side in zip(span, ("start", "end"), strict=True):
+        places = {int(p) for m in members for p in (m.starts if side == "start" else m.ends)}
+        powers = {
+            p: prod(probability(m, p, side) for m in members) ** (1 / len(members)) for p in places
+        }
+        result *= powers[place] / sum(powers.values())
+    return result
+
+
+FORMULAS = {"spans": joint, "mean": mean, "product": product}
+
+
+class TestEnsembleRules:
+    def test_are_registered_and_votes_is_the_default(self) -> None:
+        assert EnsembleRule.list_available() == ["votes", "spans", "mean", "product"]
+        assert isinstance(EnsembleRule.from_params(Params({})), VotesRule)
+
+    @pytest.mark.parametrize("rule", FORMULAS)
+    @pytest.mark.parametrize("seed", range(0, 60, 3))
+    def test_formulas(self, rule: str, seed: int) -> None:
+        # Three models that agree on the words, and three of which one does not.
+        for last_words in (WORDS, OTHER_WORDS):
+            words = (WORDS, WORDS, last_words)
+            members = [make_member(words[i], seed + i) for i in range(3)]
+            candidates = islice(EnsembleRule.by_name(rule)().candidates(members, PASSAGE), 5)
+            expected = brute_force(members, FORMULAS[rule])
+            for candidate, (span, score) in zip(candidates, expected, strict=False):
+                assert (candidate.start, candidate.end) == span
+                assert candidate.confidence == pytest.approx(score, rel=1e-9)
+
+    @pytest.mark.parametrize("seed", range(0, 60, 3))
+    def test_votes(self, seed: int) -> None:
+        members = [make_member((WORDS, OTHER_WORDS)[i % 2], seed + i) for i in range(5)]
+        votes: Dict[str, float] = {}
+        for member in members:
+            text = PASSAGE[slice(*member.best_span)]
+            votes[text] = votes.get(text, 0.0) + member.confidence / 5
+        candidates = list(VotesRule().candidates(members, PASSAGE))
+        assert {
+            PASSAGE[candidate.start : candidate.end]: candidate.confidence
+            for candidate in candidates
+        } == pytest.approx(votes)
+        confidences = [candidate.confidence for candidate in candidates]
+        assert confidences == sorted(confidences, reverse=True)
+
+    def test_votes_for_a_text_count_together_wherever_it_stands(self) -> None:
+        template = make_member(WORDS, 0)
+        members = [
+            template._replace(best_span=span, confidence=confidence)
+            for span, confidence in (((8, 10), 0.2), ((4, 7), 0.4), ((16, 18), 0.3))
+        ]
+        best, other = VotesRule().candidates(members, PASSAGE)
+        # "Bo" has more votes than "met", and the second "Bo" is the surer one.
+        assert (best.start, best.end) == (16, 18)
+        assert best.confidence == pytest.approx((0.2 + 0.3) / 3)
+        assert other.confidence == pytest.approx(0.4 / 3)
+
+    @pytest.mark.parametrize("rule", ["votes", *FORMULAS])
+    def test_one_model_answers_as_it_does_alone(self, rule: str) -> None:
+        for seed in range(10):
+            member = make_member(WORDS, seed, max_answer_length=2)
+            (best,) = islice(EnsembleRule.by_name(rule)().candidates([member], PASSAGE), 1)
+            assert (best.start, best.end) == member.best_span
+            assert best.confidence == pytest.approx(member.confidence, rel=1e-5)
+
+    @pytest.mark.parametrize("rule", FORMULAS)
+    def test_the_smallest_limit_holds(self, rule: str) -> None:
+        members = [make_member(WORDS, 1), make_member(WORDS, 2, max_answer_length=1)]
+        for candidate in EnsembleRule.by_name(rule)().candidates(members, PASSAGE):
+            assert (candidate.start, candidate.end) in WORDS
+
+    def test_a_product_needs_no_common_cut(self) -> None:
+        members = [make_member([(0, 31)], 0), make_member([(4, 30)], 1)]
+        (best, *_) = ProductRule().candidates(members, PASSAGE)
+        assert 0 <= best.start < best.end <= 31
+        assert numpy.isfinite(best.confidence)
+
+    def test_rules_differ(self) -> None:
+        # One sure model against two that agree on another answer with less.
+        def member(first: Sequence[float], last: Sequence[float]) -> SpanDistribution:
+            log_probs = numpy.log(numpy.array([first, last], dtype=numpy.float32))
+            starts, ends = numpy.array([(0, 3), (4, 7)]).T
+            best = int(numpy.argmax(first))
+            span = (int(starts[best]), int(ends[best]))
+            return SpanDistribution(starts, ends, *log_probs, span, first[best] * last[best])
+
+        members = [member([0.98, 0.02], [0.98, 0.02])] + 2 * [member([0.4, 0.6], [0.4, 0.6])]
+        answers = {
+            rule: next(rule().candidates(members, PASSAGE))[:2]
+            for rule in (VotesRule, SpansRule, MeanRule, ProductRule)
+        }
+        # 0.98 * 0.98 against 2 * 0.6 * 0.6.
+        assert answers[VotesRule] == (0, 3)
+        assert answers[SpansRule] == answers[MeanRule] == answers[ProductRule] == (0, 3)
+        weaker = [member([0.75, 0.25], [0.75, 0.25])] + 2 * [member([0.4, 0.6], [0.4, 0.6])]
+        # 0.75 * 0.75 against 2 * 0.6 * 0.6; with all spans 0.75 * 0.75 + 2 * 0.4 * 0.4 is more.
+        assert next(VotesRule().candidates(weaker, PASSAGE))[:2] == (4, 7)
+        assert next(SpansRule().candidates(weaker, PASSAGE))[:2] == (0, 3)
