@@ -5,6 +5,16 @@ from overrides import overrides
 
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.evaluation.ensemble import answer_together, format_scores, score_together
+from bidaf_plugin.evaluation.prediction_files import (
+    check_can_be_written,
+    path_beside,
+    write_predictions,
+)
+from bidaf_plugin.evaluation.squad_files import read_paragraphs
+from bidaf_plugin.models.ensemble_archive import write_ensemble_archive
+from bidaf_plugin.models.ensemble_members import check_members
+from bidaf_plugin.modules.ensemble_rules import EnsembleRule
 
 _ALL = "all"
 
@@ -51,9 +61,6 @@ class Ensemble(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.evaluation.prediction_files import check_can_be_written
-        from bidaf_plugin.models.ensemble_archive import check_members, write_ensemble_archive
-
         check_members(args.archives)
         rules = find_rules(args.rule)
         if args.data is None and args.archive is None:
@@ -73,8 +80,6 @@ class Ensemble(Action):
 
 def find_rules(name: str) -> List[str]:
     """The names of the rules that are meant."""
-    from bidaf_plugin.modules.ensemble_rules import EnsembleRule
-
     known = EnsembleRule.list_available()
     if name not in (*known, _ALL):
         raise DataError(f"there is no rule {name!r}; known are: {', '.join(known)}, {_ALL}")
@@ -82,10 +87,6 @@ def find_rules(name: str) -> List[str]:
 
 
 def _answer(args: argparse.Namespace, rules: List[str]) -> None:
-    from bidaf_plugin.evaluation.ensemble import answer_together, format_scores, score_together
-    from bidaf_plugin.evaluation.prediction_files import path_beside, write_predictions
-    from bidaf_plugin.evaluation.squad_files import read_paragraphs
-
     paragraphs = read_paragraphs(args.data)
     answers = answer_together(
         args.archives,

@@ -10,6 +10,12 @@ from overrides import overrides
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
+from bidaf_plugin.evaluation.ensemble import answer_together, format_scores, score_together
+from bidaf_plugin.evaluation.prediction_files import write_predictions
+from bidaf_plugin.evaluation.squad_files import read_paragraphs
+from bidaf_plugin.models.ensemble_archive import write_ensemble_archive
+from bidaf_plugin.modules.ensemble_rules import EnsembleRule
+from bidaf_plugin.training.resumable import train_or_resume
 
 _SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
 # That of AllenNLP.
@@ -70,8 +76,6 @@ def seeded_configs(config: Dict[str, Any], number: int) -> Iterator[Tuple[str, D
 
 def train_runs(config: Dict[str, Any], folder: str, number: int) -> List[str]:
     """Trains what has not been trained, one after the other, and returns the archives."""
-    from bidaf_plugin.training.resumable import train_or_resume
-
     if number < 1:
         raise DataError(f"an ensemble needs at least one model, not {number}")
     if config.get("model", {}).get("output_layer", {}).get("type", "span") != "span":
@@ -86,17 +90,12 @@ def train_runs(config: Dict[str, Any], folder: str, number: int) -> List[str]:
 
 def report(archives: List[str], data: Optional[str], folder: str, cuda_device: int = -1) -> str:
     """Scores the archives, writes all results into `folder` and returns the table."""
-    from bidaf_plugin.commands.ensemble import find_rules
-    from bidaf_plugin.evaluation.ensemble import answer_together, format_scores, score_together
-    from bidaf_plugin.evaluation.prediction_files import write_predictions
-    from bidaf_plugin.evaluation.squad_files import read_paragraphs
-    from bidaf_plugin.models.ensemble_archive import write_ensemble_archive
-
     if data is None:
         raise DataError("the config has no validation data: give a SQuAD file with --data")
     paragraphs = read_paragraphs(data)
+    rules = EnsembleRule.list_available()
     answers = answer_together(
-        archives, paragraphs, find_rules("all"), one_at_a_time=True, cuda_device=cuda_device
+        archives, paragraphs, rules, one_at_a_time=True, cuda_device=cuda_device
     )
     scores = score_together(answers, paragraphs)
     table = format_scores(scores)

@@ -11,9 +11,8 @@ from allennlp.common.util import JsonDict, lazy_groups_of
 from bidaf_plugin.common.tables import align_columns
 from bidaf_plugin.dataset_readers.squad_json import Paragraph
 from bidaf_plugin.evaluation.scores import mean_em, mean_f1, score_questions
-from bidaf_plugin.models.ensemble_archive import check_members
-from bidaf_plugin.modules.ensemble_rules import EnsembleRule
-from bidaf_plugin.predictors.load import load_member
+from bidaf_plugin.models.ensemble_members import check_members, load_member
+from bidaf_plugin.modules.ensemble_rules import Candidate, EnsembleRule
 from bidaf_plugin.predictors.span_distributions import find_distributions
 from bidaf_plugin.predictors.span_predictor import SpanPredictor
 
@@ -78,13 +77,16 @@ def answer_together(
         for question in paragraph.questions
     ]
     answers = EnsembleAnswers({archive: {} for archive in archives}, {rule: {} for rule in rules})
-    loaders = [
-        partial(load_member, archive, cuda_device, max_answer_length) for archive in archives
+    loaders: List[Callable[[], SpanPredictor]] = [
+        partial(load_member, archive, cuda_device, max_answer_length=max_answer_length)
+        for archive in archives
     ]
+    groups: Iterable[List[JsonDict]] = [questions]
     if one_at_a_time:
-        groups: Iterable[List[JsonDict]] = [questions]
+        # What is wrong with the last archive should not be found out after hours.
+        for loader in loaders:
+            loader()
     else:
-        # The default of a parameter is evaluated here and now.
         loaders = [partial(_itself, loader()) for loader in loaders]
         groups = lazy_groups_of(questions, _QUESTIONS_AT_ONCE)
     with Tqdm.tqdm(total=len(questions) * len(archives), unit=" answers") as progress:
@@ -109,10 +111,10 @@ def _answer_group(
     for question, *distributions in zip(questions, *of_models, strict=True):
         id, passage = question["id"], question["passage"]
         for found, distribution in zip(answers.single.values(), distributions, strict=True):
-            found[id] = passage[slice(*distribution.best_span)]
+            answer = Candidate(distribution.best_span, distribution.confidence)
+            found[id] = answer.text(passage)
         for rule, found in rules:
-            best = next(rule.candidates(distributions, passage))
-            found[id] = passage[best.start : best.end]
+            found[id] = rule.best(distributions, passage).text(passage)
 
 
 def score_together(

@@ -1,4 +1,4 @@
-from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy
 import torch
@@ -9,6 +9,7 @@ from allennlp.nn import util
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.token_spans import character_offsets
 from bidaf_plugin.modules.ensemble_rules import SpanDistribution
+from bidaf_plugin.modules.output_layers.span_targets import IMPOSSIBLE_TOKEN
 from bidaf_plugin.predictors.span_predictor import SpanPredictor
 
 Offsets = Tuple[numpy.ndarray, numpy.ndarray]
@@ -21,14 +22,14 @@ def find_distributions(
 ) -> List[SpanDistribution]:
     """
     What a model says about questions, in their order and in little memory: eight bytes per token and
-    question, and eight per token of a passage.
+    question, and eight per token of a passage. Passages are read as a whole, however long.
 
     # Parameters
 
     predictor : `SpanPredictor`
         The model, with the reader that goes with it.
     questions : `Sequence[JsonDict]`
-        Records as `SpanPredictor` takes them.
+        Records as `SpanPredictor` takes them, each with one passage.
     on_progress : `Callable[[int], object]`, optional
         Told the number of questions of each batch when it is done.
     """
@@ -37,9 +38,12 @@ def find_distributions(
         _check_has_words(instance)
     offsets_of_passages: Dict[int, Offsets] = {}
     found: Dict[int, SpanDistribution] = {}
-    for places in predictor.batch_places(instances):
+    for places in predictor.make_sampler().get_batch_indices(instances):
         batch = [instances[place] for place in places]
-        distributions = _distributions_of_batch(predictor, batch, offsets_of_passages)
+        output_dict = _run(predictor, batch)
+        offsets = [_offsets(instance, offsets_of_passages) for instance in batch]
+        limit = predictor._model._output_layer.decoder.max_answer_length
+        distributions = _separate(output_dict, offsets, limit)
         found.update(zip(places, distributions, strict=True))
         if on_progress is not None:
             on_progress(len(places))
@@ -49,14 +53,12 @@ def find_distributions(
 def _check_has_words(instance: Instance) -> None:
     # What is text to one tokenizer may be nothing to another.
     for name in ("question", "passage"):
-        if not len(instance.fields[name]):  # type: ignore[arg-type]
+        if not len(instance[name]):
             text = instance["metadata"][name]
             raise DataError(f"one of the models finds no words in the {name} {text!r:.80}")
 
 
-def _distributions_of_batch(
-    predictor: SpanPredictor, instances: List[Instance], offsets_of_passages: Dict[int, Offsets]
-) -> Iterator[SpanDistribution]:
+def _run(predictor: SpanPredictor, instances: List[Instance]) -> Dict[str, Any]:
     model = predictor._model
     for instance in instances:
         predictor._dataset_reader.apply_token_indexers(instance)
@@ -65,26 +67,7 @@ def _distributions_of_batch(
     tensors = util.move_to_device(batch.as_tensor_dict(), model._get_prediction_device())
     with torch.no_grad():
         # Without the gold answers, for which there would be a loss and a score.
-        output = model(tensors["question"], tensors["passage"], tensors["metadata"])
-    # Shape: (batch_size, passage_length) for both
-    start_log_probs = output["span_start_log_probs"].cpu().numpy()
-    end_log_probs = output["span_end_log_probs"].cpu().numpy()
-    no_answer = output.get("no_answer_probability")
-    for row, (instance, span, confidence) in enumerate(
-        zip(instances, output["best_span"].tolist(), output["confidence"].tolist(), strict=True)
-    ):
-        starts, ends = _offsets(instance, offsets_of_passages)
-        yield SpanDistribution(
-            starts,
-            ends,
-            # Copies, which do not keep the padding in memory.
-            start_log_probs[row, : len(starts)].copy(),
-            end_log_probs[row, : len(starts)].copy(),
-            (int(starts[span[0]]), int(ends[span[1]])),
-            confidence,
-            model._output_layer.max_answer_length,
-            None if no_answer is None else float(no_answer[row]),
-        )
+        return model(tensors["question"], tensors["passage"], tensors["metadata"])
 
 
 def _offsets(instance: Instance, known: Dict[int, Offsets]) -> Offsets:
@@ -94,3 +77,44 @@ def _offsets(instance: Instance, known: Dict[int, Offsets]) -> Offsets:
         starts, ends = (numpy.array(side, dtype=numpy.int32) for side in character_offsets(tokens))
         known[id(tokens)] = (starts, ends)
     return known[id(tokens)]
+
+
+def _separate(
+    output_dict: Dict[str, Any], offsets: Sequence[Offsets], max_answer_length: Optional[int]
+) -> Iterator[SpanDistribution]:
+    # Shape: (batch_size, passage_length) for both
+    start_log_probs, end_log_probs = (
+        output_dict[f"span_{side}_log_probs"].cpu().numpy() for side in ("start", "end")
+    )
+    no_answer_log_probs = _no_answer_log_probs(output_dict)
+    spans, confidences = output_dict["best_span"].tolist(), output_dict["confidence"].tolist()
+    for row, (starts, ends) in enumerate(offsets):
+        first, last = spans[row]
+        yield SpanDistribution(
+            starts,
+            ends,
+            # Copies, which do not keep the padding in memory.
+            start_log_probs[row, : len(starts)].copy(),
+            end_log_probs[row, : len(starts)].copy(),
+            None if first == IMPOSSIBLE_TOKEN else (int(starts[first]), int(ends[last])),
+            confidences[row],
+            max_answer_length,
+            None if no_answer_log_probs is None else no_answer_log_probs[row],
+        )
+
+
+def _no_answer_log_probs(output_dict: Dict[str, Any]) -> Optional[List[Tuple[float, float]]]:
+    if "no_answer_logits" not in output_dict:
+        return None
+    # What the softmax subtracts from a logit, it subtracts from all of them.
+    # Shape: (batch_size, 2)
+    subtracted = torch.stack(
+        [
+            output_dict[f"span_{side}_logits"][:, 0] - output_dict[f"span_{side}_log_probs"][:, 0]
+            for side in ("start", "end")
+        ],
+        dim=1,
+    )
+    # Shape: (batch_size, 2)
+    log_probs = output_dict["no_answer_logits"] - subtracted
+    return [(start, end) for start, end in log_probs.tolist()]

@@ -218,16 +218,20 @@ class SpanPredictor(Predictor):
             For each batch, where the questions that it completes stand in `questions`, and the
             answers to them.
         """
-        max_tokens = None
-        if batch_size is None:
-            batch_size, max_tokens = _CPU_BATCH if self.cuda_device < 0 else _GPU_BATCH
         return QuestionAnswerer(
             self._model,
             self._dataset_reader,
             PieceCutter(*self._piece_settings),
-            BidafBucketSampler(batch_size, max_tokens, group_passages=True, shuffle=False),
+            self.make_sampler(batch_size),
             self._n_best if n_best is None else n_best,
         ).answer(questions)
+
+    def make_sampler(self, batch_size: Optional[int] = None) -> BidafBucketSampler:
+        """Makes batches of passages of similar length, by default as large as is fastest."""
+        max_tokens = None
+        if batch_size is None:
+            batch_size, max_tokens = _CPU_BATCH if self.cuda_device < 0 else _GPU_BATCH
+        return BidafBucketSampler(batch_size, max_tokens, group_passages=True, shuffle=False)
 
     @overrides
     def _batch_json_to_instances(self, json_dicts: List[JsonDict]) -> List[Instance]:

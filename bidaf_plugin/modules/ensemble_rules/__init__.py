@@ -1,3 +1,6 @@
+from bidaf_plugin.modules.ensemble_rules.distinct_candidates import (
+    distinct_candidates as distinct_candidates,
+)
 from bidaf_plugin.modules.ensemble_rules.ensemble_rule import Candidate as Candidate
 from bidaf_plugin.modules.ensemble_rules.ensemble_rule import EnsembleRule as EnsembleRule
 from bidaf_plugin.modules.ensemble_rules.mean_rule import MeanRule as MeanRule

@@ -19,20 +19,21 @@ class SpanDistribution(NamedTuple):
     end_log_probs : `numpy.ndarray`
         Shape `(num_tokens,)`: `log p2`.
     best_span : `Tuple[int, int]`
-        The model's own answer: its first character, and one past its last.
+        The model's own answer: its first character, and one past its last. None if it says that
+        there is no answer.
     confidence : `float`
-        `p1 * p2` of that answer.
+        The probability that the model gives to this.
     max_answer_length : `int`, optional (default = `None`)
         The largest number of tokens of an answer.
-    no_answer_probability : `float`, optional (default = `None`)
-        Of models that know questions without an answer.
+    no_answer_log_probs : `Tuple[float, float]`, optional (default = `None`)
+        What `log p1` and `log p2` are for the outcome that there is no answer, if the model has it.
     """
 
     starts: numpy.ndarray
     ends: numpy.ndarray
     start_log_probs: numpy.ndarray
     end_log_probs: numpy.ndarray
-    best_span: Tuple[int, int]
+    best_span: Optional[Tuple[int, int]]
     confidence: float
     max_answer_length: Optional[int] = None
-    no_answer_probability: Optional[float] = None
+    no_answer_log_probs: Optional[Tuple[float, float]] = None

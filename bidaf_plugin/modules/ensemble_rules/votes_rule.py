@@ -15,7 +15,8 @@ class VotesRule(EnsembleRule):
     `score(text) = 1/M sum_m [best span of m reads text] * max_{k <= l} p1_m(k) * p2_m(l)`
 
     A text that stands in the passage several times is one answer; its place is that of the surest
-    vote. (The paper has the sum; the mean is the same choice, and a confidence.)
+    vote. No answer is an answer, too. (The paper has the sum; the mean is the same choice, and a
+    confidence.)
 
     Registered as an `EnsembleRule` with name "votes", the default.
     """
@@ -26,9 +27,16 @@ class VotesRule(EnsembleRule):
     ) -> Iterator[Candidate]:
         found: Dict[str, Candidate] = {}
         for member in sorted(members, key=lambda member: -member.confidence):
-            start, end = member.best_span
-            surest = found.get(passage[start:end], Candidate(start, end, 0.0))
+            if member.best_span is None:
+                continue
+            text = Candidate(member.best_span, 0.0).text(passage)
+            surest = found.get(text, Candidate(member.best_span, 0.0))
             votes = surest.confidence + member.confidence / len(members)
-            found[passage[start:end]] = surest._replace(confidence=votes)
+            found[text] = Candidate(surest.span, votes)
         # Of equal ones the surest single vote comes first.
         yield from sorted(found.values(), key=lambda candidate: -candidate.confidence)
+
+    @overrides
+    def no_answer_probability(self, members: Sequence[SpanDistribution]) -> float:
+        votes = [member.confidence for member in members if member.best_span is None]
+        return sum(votes) / len(members)
