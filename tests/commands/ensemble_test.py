@@ -6,7 +6,7 @@ import pytest
 from allennlp.commands import main
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.predictors.load import load_span_predictor
+from bidaf_plugin.predictors import load_span_predictor
 from tests.helpers import ROOT, TINY_SQUAD
 
 
@@ -44,7 +44,8 @@ class TestEnsemble:
         rules = ["mean", "product", "spans", "votes"]
         assert names == ["predictions.json"] + [f"predictions.{rule}.json" for rule in rules]
         assert json.loads((tmp_path / "predictions.votes.json").read_text()) == predictions
-        assert all(f"\n{rule} " in capsys.readouterr().out for rule in ())
+        shown = capsys.readouterr().out
+        assert all(f"\n{rule} " in shown for rule in rules)
 
     def test_writes_an_archive(
         self, tiny_members: List[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

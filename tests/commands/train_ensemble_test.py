@@ -6,7 +6,7 @@ import pytest
 
 from bidaf_plugin.commands.train_ensemble import report, seeded_configs, train_runs
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.predictors.load import load_span_predictor
+from bidaf_plugin.predictors import load_span_predictor
 from tests.cloze_helpers import tiny_cloze_params
 from tests.helpers import TINY_SQUAD, tiny_params
 

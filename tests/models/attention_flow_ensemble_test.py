@@ -1,6 +1,5 @@
 import json
 import shutil
-from itertools import islice
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -16,10 +15,9 @@ from allennlp.predictors import Predictor
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.models.ensemble_archive import write_ensemble_archive
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule
-from bidaf_plugin.predictors import SpanPredictor
-from bidaf_plugin.predictors.load import load_span_predictor
+from bidaf_plugin.predictors import EnsemblePredictor, load_span_predictor
 from bidaf_plugin.predictors.span_distributions import find_distributions
-from tests.helpers import ROOT, TINY_SQUAD
+from tests.helpers import ROOT, TINY_SQUAD, as_tensors, tiny_params
 
 RECORD = {"question": "Who planted it?", "passage": " It was planted by Ada – in 1855.", "id": "q1"}
 RULES = ["votes", "spans", "mean", "product"]
@@ -34,10 +32,10 @@ def answer_by_hand(members: List[str], rule: str, record: Dict[str, Any]) -> Dic
     distributions = [
         find_distributions(load_span_predictor(member), [record])[0] for member in members
     ]
-    (best,) = islice(EnsembleRule.by_name(rule)().candidates(distributions, record["passage"]), 1)
+    best = EnsembleRule.by_name(rule)().best(distributions, record["passage"])
     return {
-        "best_span_str": record["passage"][best.start : best.end],
-        "best_span_characters": [best.start, best.end],
+        "best_span_str": best.text(record["passage"]),
+        "best_span_characters": list(best.span),
         "confidence": pytest.approx(best.confidence, rel=1e-5),
     }
 
@@ -62,7 +60,7 @@ class TestAttentionFlowEnsemble:
         self, own_archive: Path, tiny_members: List[str]
     ) -> None:
         predictor = Predictor.from_path(own_archive)
-        assert isinstance(predictor, SpanPredictor)
+        assert isinstance(predictor, EnsemblePredictor)
         answer = predictor.predict_json(RECORD)
         assert sorted(answer) == [
             "best_span",
@@ -86,7 +84,7 @@ class TestAttentionFlowEnsemble:
     def test_rules(self, tiny_members: List[str], rule: str) -> None:
         model = build(tiny_members, rule=rule)
         reader = load_span_predictor(tiny_members[2])._dataset_reader
-        answer = SpanPredictor(model, reader).predict_json(RECORD)
+        answer = EnsemblePredictor(model, reader).predict_json(RECORD)
         expected = answer_by_hand(tiny_members, rule, RECORD)
         assert {key: answer[key] for key in expected} == expected
 
@@ -118,7 +116,7 @@ class TestAttentionFlowEnsemble:
         # Elsewhere, without the members.
         archive = shutil.move(run / "model.tar.gz", tmp_path / "moved.tar.gz")
         shutil.rmtree(run)
-        monkeypatch.setattr("bidaf_plugin.models.ensemble_archive.unpack_archive", None)
+        monkeypatch.setattr("bidaf_plugin.models.ensemble_members.unpack_archive", None)
         answer = Predictor.from_path(archive).predict_json(RECORD)
         expected = answer_by_hand(tiny_members, "votes", RECORD)
         assert {key: answer[key] for key in expected} == expected
@@ -130,10 +128,26 @@ class TestAttentionFlowEnsemble:
         assert model.state_dict() == {}
         assert len(list(model.parameters())) > 10
 
-    def test_arguments_of_the_predictor_reach_the_members(self, own_archive: Path) -> None:
-        for record in (RECORD, {**RECORD, "question": "When?"}):
-            predictor = Predictor.from_path(own_archive, max_answer_length=1)
-            assert " " not in predictor.predict_json(record)["best_span_str"]
+    def test_no_answer(self, tiny_members: List[str], tmp_path: Path) -> None:
+        params = tiny_params()
+        params["model"]["output_layer"]["no_answer"] = True
+        train_model(Params(params), str(tmp_path / "run"))
+        members = [str(tmp_path / "run" / "model.tar.gz"), tiny_members[2]]
+        reader = load_span_predictor(members[0])._dataset_reader
+        model = build(members, rule="spans")
+        answer = EnsemblePredictor(model, reader).predict_json(RECORD)
+        alone = load_span_predictor(members[0]).predict_json(RECORD)
+        # The other one says 0.
+        assert answer["no_answer_probability"] == pytest.approx(
+            alone["no_answer_probability"] / 2, rel=1e-4
+        )
+        for threshold in (0.0, 1.0):
+            predictor = EnsemblePredictor(model, reader, no_answer_threshold=threshold)
+            answer = predictor.predict_json(RECORD)
+            assert (answer["best_span"] is None) == (threshold == 0)
+            assert (answer["best_span_str"] == "") == (threshold == 0)
+        model(**as_tensors(list(reader.read(TINY_SQUAD)), model.vocab))
+        assert {"em", "f1", "has_answer_em"} <= set(model.get_metrics(reset=True))
 
     def test_what_cannot_be_put_together_is_refused(
         self, tiny_members: List[str], tiny_cloze_archive: Path, own_archive: Path, tmp_path: Path

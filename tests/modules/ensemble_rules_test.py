@@ -7,12 +7,14 @@ import pytest
 from allennlp.common import Params
 
 from bidaf_plugin.modules.ensemble_rules import (
+    Candidate,
     EnsembleRule,
     MeanRule,
     ProductRule,
     SpanDistribution,
     SpansRule,
     VotesRule,
+    distinct_candidates,
 )
 
 PASSAGE = "Ada met Bo, and Bo met Ada-Lou."
@@ -49,6 +51,11 @@ def make_member(
         float(numpy.exp(score)),
         max_answer_length,
     )
+
+
+def read(span: Optional[Span]) -> str:
+    assert span is not None
+    return PASSAGE[span[0] : span[1]]
 
 
 def probability(member: SpanDistribution, place: int, side: str) -> float:
@@ -114,7 +121,7 @@ class TestEnsembleRules:
             candidates = islice(EnsembleRule.by_name(rule)().candidates(members, PASSAGE), 5)
             expected = brute_force(members, FORMULAS[rule])
             for candidate, (span, score) in zip(candidates, expected, strict=False):
-                assert (candidate.start, candidate.end) == span
+                assert candidate.span == span
                 assert candidate.confidence == pytest.approx(score, rel=1e-9)
 
     @pytest.mark.parametrize("seed", range(0, 60, 3))
@@ -122,13 +129,11 @@ class TestEnsembleRules:
         members = [make_member((WORDS, OTHER_WORDS)[i % 2], seed + i) for i in range(5)]
         votes: Dict[str, float] = {}
         for member in members:
-            text = PASSAGE[slice(*member.best_span)]
+            text = read(member.best_span)
             votes[text] = votes.get(text, 0.0) + member.confidence / 5
         candidates = list(VotesRule().candidates(members, PASSAGE))
-        assert {
-            PASSAGE[candidate.start : candidate.end]: candidate.confidence
-            for candidate in candidates
-        } == pytest.approx(votes)
+        found = {candidate.text(PASSAGE): candidate.confidence for candidate in candidates}
+        assert found == pytest.approx(votes)
         confidences = [candidate.confidence for candidate in candidates]
         assert confidences == sorted(confidences, reverse=True)
 
@@ -140,7 +145,7 @@ class TestEnsembleRules:
         ]
         best, other = VotesRule().candidates(members, PASSAGE)
         # "Bo" has more votes than "met", and the second "Bo" is the surer one.
-        assert (best.start, best.end) == (16, 18)
+        assert best.span == (16, 18)
         assert best.confidence == pytest.approx((0.2 + 0.3) / 3)
         assert other.confidence == pytest.approx(0.4 / 3)
 
@@ -148,20 +153,20 @@ class TestEnsembleRules:
     def test_one_model_answers_as_it_does_alone(self, rule: str) -> None:
         for seed in range(10):
             member = make_member(WORDS, seed, max_answer_length=2)
-            (best,) = islice(EnsembleRule.by_name(rule)().candidates([member], PASSAGE), 1)
-            assert (best.start, best.end) == member.best_span
+            best = EnsembleRule.by_name(rule)().best([member], PASSAGE)
+            assert best.span == member.best_span
             assert best.confidence == pytest.approx(member.confidence, rel=1e-5)
 
     @pytest.mark.parametrize("rule", FORMULAS)
     def test_the_smallest_limit_holds(self, rule: str) -> None:
         members = [make_member(WORDS, 1), make_member(WORDS, 2, max_answer_length=1)]
         for candidate in EnsembleRule.by_name(rule)().candidates(members, PASSAGE):
-            assert (candidate.start, candidate.end) in WORDS
+            assert candidate.span in WORDS
 
     def test_a_product_needs_no_common_cut(self) -> None:
         members = [make_member([(0, 31)], 0), make_member([(4, 30)], 1)]
-        (best, *_) = ProductRule().candidates(members, PASSAGE)
-        assert 0 <= best.start < best.end <= 31
+        best = ProductRule().best(members, PASSAGE)
+        assert best.span is not None and 0 <= best.span[0] < best.span[1] <= 31
         assert numpy.isfinite(best.confidence)
 
     def test_rules_differ(self) -> None:
@@ -175,7 +180,7 @@ class TestEnsembleRules:
 
         members = [member([0.98, 0.02], [0.98, 0.02])] + 2 * [member([0.4, 0.6], [0.4, 0.6])]
         answers = {
-            rule: next(rule().candidates(members, PASSAGE))[:2]
+            rule: rule().best(members, PASSAGE).span
             for rule in (VotesRule, SpansRule, MeanRule, ProductRule)
         }
         # 0.98 * 0.98 against 2 * 0.6 * 0.6.
@@ -183,5 +188,62 @@ class TestEnsembleRules:
         assert answers[SpansRule] == answers[MeanRule] == answers[ProductRule] == (0, 3)
         weaker = [member([0.75, 0.25], [0.75, 0.25])] + 2 * [member([0.4, 0.6], [0.4, 0.6])]
         # 0.75 * 0.75 against 2 * 0.6 * 0.6; with all spans 0.75 * 0.75 + 2 * 0.4 * 0.4 is more.
-        assert next(VotesRule().candidates(weaker, PASSAGE))[:2] == (4, 7)
-        assert next(SpansRule().candidates(weaker, PASSAGE))[:2] == (0, 3)
+        assert VotesRule().best(weaker, PASSAGE).span == (4, 7)
+        assert SpansRule().best(weaker, PASSAGE).span == (0, 3)
+
+
+class TestNoAnswer:
+    @pytest.mark.parametrize("rule", ["votes", *FORMULAS])
+    def test_models_that_do_not_know_it_never_say_so(self, rule: str) -> None:
+        members = [make_member(WORDS, seed) for seed in range(3)]
+        assert EnsembleRule.by_name(rule)().no_answer_probability(members) == 0
+
+    def test_no_answer_is_one_more_outcome(self) -> None:
+        first, second = (
+            make_member(WORDS, seed)._replace(no_answer_log_probs=tuple(numpy.log(probs)))
+            for seed, probs in ((0, (0.9, 0.8)), (1, (0.5, 0.4)))
+        )
+        members = [first, second]
+        assert SpansRule().no_answer_probability(members) == pytest.approx(
+            (0.9 * 0.8 + 0.5 * 0.4) / 2
+        )
+        assert MeanRule().no_answer_probability(members) == pytest.approx(0.7 * 0.6)
+        starts, ends = (
+            numpy.sqrt(
+                numpy.exp([*getattr(first, f"{side}_log_probs"), first.no_answer_log_probs[i]])
+                * numpy.exp([*getattr(second, f"{side}_log_probs"), second.no_answer_log_probs[i]])
+            )
+            for i, side in enumerate(("start", "end"))
+        )
+        assert ProductRule().no_answer_probability(members) == pytest.approx(
+            starts[-1] / starts.sum() * ends[-1] / ends.sum()
+        )
+        # With a third model that cannot say so.
+        members.append(make_member(WORDS, 2))
+        assert MeanRule().no_answer_probability(members) == pytest.approx(1.4 / 3 * 1.2 / 3)
+
+    def test_no_answer_has_votes(self) -> None:
+        template = make_member(WORDS, 0)
+        members = [
+            template._replace(best_span=span, confidence=confidence)
+            for span, confidence in ((None, 0.3), ((0, 3), 0.5), (None, 0.4))
+        ]
+        assert VotesRule().no_answer_probability(members) == pytest.approx((0.3 + 0.4) / 3)
+        best = VotesRule().best(members, PASSAGE)
+        assert best.span is None and best.text(PASSAGE) == ""
+        assert best.confidence == pytest.approx((0.3 + 0.4) / 3)
+        # By another threshold it is the span.
+        assert VotesRule().best(members, PASSAGE, no_answer_threshold=0.3).span == (0, 3)
+        # If nobody has a span to offer, there is none.
+        alone = [members[0], members[2]]
+        assert VotesRule().best(alone, PASSAGE, no_answer_threshold=0.99).span is None
+
+
+class TestDistinctCandidates:
+    def test_the_same_text_is_one_answer(self) -> None:
+        spans = [((8, 10), 0.3), ((0, 3), 0.25), ((16, 18), 0.1), ((4, 7), 0.02), ((23, 26), 0.3)]
+        candidates = iter([Candidate(span, confidence) for span, confidence in spans])
+        found = distinct_candidates(candidates, PASSAGE, 2)
+        assert found == [Candidate((8, 10), pytest.approx(0.3 + 0.1)), Candidate((0, 3), 0.25)]
+        # It stops at the third text, and does not go on to the second "Ada".
+        assert next(candidates).span == (23, 26)
