@@ -56,7 +56,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Answers(Sequence):
+class Answers(Sequence[Answer]):
     """
     What there is to say to a question: a sequence of `Answer`s, the most probable first.
 

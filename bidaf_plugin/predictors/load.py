@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from gzip import BadGzipFile
 from os import PathLike
 from pathlib import PurePosixPath
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Iterator, Union
 from uuid import uuid4
 
 from allennlp.common.file_utils import cached_path
-from allennlp.models import Archive, Model, load_archive
+from allennlp.models import Archive, Model, archival, load_archive
 from allennlp.models.archival import CONFIG_NAME
 from allennlp.predictors import Predictor
 
@@ -89,6 +89,25 @@ def _load(archive_path: Path, cuda_device: int) -> Archive:
             _extract(local_path, folder, archive_path)
             _check_is_ours(folder, archive_path)
             return load_archive(folder, cuda_device)
+
+
+@contextmanager
+def extracted_archive(resolved_archive_file: Path, cleanup: bool = True) -> Iterator[str]:
+    """What AllenNLP's function of this name does, for archives that may come from anywhere."""
+    folder = mkdtemp()
+    is_whole = False
+    try:
+        _extract(resolved_archive_file, folder, resolved_archive_file)
+        is_whole = True
+        yield folder
+    finally:
+        if cleanup or not is_whole:
+            shutil.rmtree(folder)
+
+
+def install_careful_extraction() -> None:
+    """Makes AllenNLP's `load_archive` use it."""
+    archival.extracted_archive = extracted_archive
 
 
 def _extract(local_path: Path, folder: str, archive_path: Path) -> None:

@@ -2,9 +2,11 @@ import math
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import numpy
+import torch
 
 from bidaf_plugin.dataset_readers.token_spans import character_offsets
 from bidaf_plugin.nn.distinct_answers import top_answers
+from bidaf_plugin.nn.spans import best_span
 from bidaf_plugin.predictors.answers import Answer
 from bidaf_plugin.predictors.pieces import Piece
 
@@ -14,18 +16,18 @@ _MIN_ANSWERS_PER_PIECE = 10
 
 class Place(NamedTuple):
     """
-    A span of a passage.
+    A span of a passage. Places are in the order of their scores, the best first.
 
-    score : `float`
-        The sum of the logits of its first and last token, and of the prior of its piece.
+    negative_score : `float`
+        Minus the sum of the logits of the first and the last token, and of the prior of the piece.
     """
 
+    negative_score: float
     passage_index: int
     start: int
     end: int
     first_token: int
     last_token: int
-    score: float
 
 
 class Ranking:
@@ -58,6 +60,7 @@ class Ranking:
         self._max_answer_length = max_answer_length
         # The logarithms of the sums over the tokens.
         self._log_starts = self._log_ends = -math.inf
+        self._best: Optional[Tuple[Place, str]] = None
         # By text, then by the passage and the characters.
         self._places: Dict[str, Dict[Tuple[int, int, int], Place]] = {}
 
@@ -73,33 +76,28 @@ class Ranking:
         self._log_starts = float(numpy.logaddexp(self._log_starts, log_starts))
         self._log_ends = float(numpy.logaddexp(self._log_ends, log_ends))
         metadata = piece.instance["metadata"].metadata
+        passage, max_length = metadata["passage"], self._max_answer_length
         offsets = numpy.array(character_offsets(metadata["passage_tokens"]))
-        for answer in top_answers(
-            start_logits - log_starts,
-            end_logits - log_ends,
-            metadata["passage"],
-            offsets,
-            self._num_kept,
-            self._max_answer_length,
-        ):
+
+        def place(first: int, last: int) -> Tuple[Place, str]:
+            start, end = int(offsets[0, first]), int(offsets[1, last])
+            tokens = piece.first_token + first, piece.first_token + last
+            score = float(start_logits[first] + end_logits[last])
+            return Place(-score, piece.passage_index, start, end, *tokens), passage[start:end]
+
+        # The best span need not be of one of the best answers, which may stand in several places.
+        best = place(*_best_span(start_logits, end_logits, max_length))
+        self._best = best if self._best is None else min(best, self._best)
+        starts, ends = start_logits - log_starts, end_logits - log_ends
+        for answer in top_answers(starts, ends, passage, offsets, self._num_kept, max_length):
             for first in answer.first_tokens.tolist():
-                last = first + answer.length - 1
-                place = Place(
-                    piece.passage_index,
-                    int(offsets[0, first]),
-                    int(offsets[1, last]),
-                    piece.first_token + first,
-                    piece.first_token + last,
-                    float(start_logits[first] + end_logits[last]),
-                )
-                self._keep(metadata["passage"][place.start : place.end], place)
+                self._keep(*place(first, first + answer.length - 1))
         self.num_missing -= 1
 
-    def _keep(self, text: str, place: Place) -> None:
+    def _keep(self, place: Place, text: str) -> None:
         places = self._places.setdefault(text, {})
-        known = places.get(place[:3])
-        if known is None or known.score < place.score:
-            places[place[:3]] = place
+        key = place.passage_index, place.start, place.end
+        places[key] = min(place, places.get(key, place))
 
     def add_no_answer(self, start_logit: float, end_logit: float) -> float:
         """
@@ -116,35 +114,35 @@ class Ranking:
 
     def best_place(self) -> Tuple[str, Place, float]:
         """The most probable span: its text, its place and its probability."""
-        text, place = min(
-            ((text, place) for text, places in self._places.items() for place in places.values()),
-            key=lambda item: (-item[1].score, item[1]),
-        )
+        assert self._best is not None
+        place, text = self._best
         return text, place, self._probability(place)
 
     def answers(self) -> List[Answer]:
         """The best answers, the most probable first."""
         answers = []
         for text, places in self._places.items():
-            best = min(places.values(), key=lambda place: (-place.score, place))
+            _, passage_index, start, end, first_token, last_token = min(places.values())
             probability = math.fsum(map(self._probability, places.values()))
             answers.append(
-                Answer(
-                    text,
-                    probability,
-                    best.start,
-                    best.end,
-                    best.first_token,
-                    best.last_token,
-                    best.passage_index,
-                )
+                Answer(text, probability, start, end, first_token, last_token, passage_index)
             )
         # Where probabilities are equal, the order of the pieces must not matter.
         answers.sort(key=lambda item: (-item.probability, item.passage_index, item.start, item.end))
         return answers[: self._n]
 
     def _probability(self, place: Place) -> float:
-        return math.exp(place.score - self._log_starts - self._log_ends)
+        return math.exp(-place.negative_score - self._log_starts - self._log_ends)
+
+
+def _best_span(
+    start_logits: numpy.ndarray, end_logits: numpy.ndarray, max_length: Optional[int]
+) -> Tuple[int, int]:
+    # Shape: (1, num_tokens) for both
+    scores = (torch.from_numpy(logits).unsqueeze(0) for logits in (start_logits, end_logits))
+    spans, _ = best_span(*scores, max_length)
+    first, last = spans[0].tolist()
+    return first, last
 
 
 def _log_sum_exp(values: numpy.ndarray) -> float:

@@ -1,4 +1,4 @@
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Union
 
 import torch
 from allennlp.common.checks import ConfigurationError, check_dimensions_match
@@ -107,7 +107,9 @@ class SpanOutputLayer(OutputLayer):
         self.decoder = SpanDecoder(no_answer)
         self.decoder.set_max_answer_length(max_answer_length)
         self.decoder.set_no_answer_threshold(no_answer_threshold)
-        self._em_and_f1 = Squad2EmAndF1() if no_answer else SquadEmAndF1()
+        self._em_and_f1: Union[SquadEmAndF1, Squad2EmAndF1] = (
+            Squad2EmAndF1() if no_answer else SquadEmAndF1()
+        )
         self._span_accuracy = SpanAccuracy()
 
     @overrides
