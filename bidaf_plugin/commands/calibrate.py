@@ -1,4 +1,5 @@
 import argparse
+import sys
 
 from overrides import overrides
 
@@ -45,7 +46,10 @@ class Calibrate(Action):
 
         check_can_be_written(args.output)
         paragraphs = read_gold_paragraphs(args.data)
-        predictor = load_span_predictor(args.archive, args.cuda_device)
+        # Passages are read whole, so that every question has its logits from one pass of the model.
+        predictor = load_span_predictor(
+            args.archive, args.cuda_device, max_passage_tokens=sys.maxsize
+        )
         logits = collect_logits(predictor, paragraphs, args.batch_size)
         factor = fit_temperature(logits)
         temperature = divide_logits(args.archive, args.output, factor)

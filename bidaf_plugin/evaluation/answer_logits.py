@@ -17,7 +17,18 @@ _Logits = Tuple[numpy.ndarray, numpy.ndarray]
 def collect_logits(
     predictor: SpanPredictor, paragraphs: Sequence[Paragraph], batch_size: Optional[int] = None
 ) -> AnswerLogits:
-    """Answers all questions, once, and keeps what the confidences depend on."""
+    """
+    Answers all questions, once, and keeps what the confidences depend on.
+
+    # Parameters
+
+    predictor : `SpanPredictor`
+        One that does not cut the passages into pieces.
+    paragraphs : `Sequence[Paragraph]`
+        From `read_gold_paragraphs`.
+    batch_size : `int`, optional (default = `None`)
+        As in `answer_paragraphs`.
+    """
     logits_by_id: Dict[str, _Logits] = {}
 
     def keep(model: torch.nn.Module, inputs: Any, output_dict: Dict[str, Any]) -> None:

@@ -40,8 +40,8 @@ def answer_paragraphs(
     with Tqdm.tqdm(total=len(records), unit=" questions", mininterval=0.5) as progress:
         first = 0
         for group in lazy_groups_of(records, _QUESTIONS_AT_ONCE):
-            instances = predictor._batch_json_to_instances(group)
-            for places, batch_answers in predictor.predict_batches(instances, batch_size):
+            questions = predictor.make_questions(group)
+            for places, batch_answers in predictor.predict_batches(questions, batch_size):
                 for place, answer in zip(places, batch_answers, strict=True):
                     answers[first + place] = answer
                 progress.update(len(places))

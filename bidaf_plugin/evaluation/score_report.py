@@ -139,7 +139,8 @@ def _show(value: float) -> str:
 
 def _describe_ids(item: FileScores) -> str:
     num_questions = len(item.questions)
-    lines = [f"{item.file}: {num_questions - len(item.missing):,} of {num_questions:,} questions"]
+    num_answered = num_questions - len(item.missing)
+    lines = [f"{item.file}: {num_answered:,} of {num_questions:,} questions answered"]
     if item.missing:
         lines.append(
             f"  {len(item.missing):,} missing, which count as wrong; the first is {item.missing[0]!r}"
