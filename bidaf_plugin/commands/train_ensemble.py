@@ -51,7 +51,10 @@ class TrainEnsemble(Action):
             "-o", "--overrides", default="", help="a JSON structure that overrides the config"
         )
         parser.add_argument(
-            "--cuda-device", type=int, default=-1, help="the GPU for the scores (default = -1: none)"
+            "--cuda-device",
+            type=int,
+            default=-1,
+            help="the GPU for the scores (default = -1: none)",
         )
 
     @overrides

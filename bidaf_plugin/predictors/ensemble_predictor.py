@@ -75,7 +75,9 @@ class EnsemblePredictor(SpanPredictor):
         n_best: Optional[int] = None,
     ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
         if any(question.is_list for question in questions):
-            raise DataError("an ensemble reads one 'passage' for a question, not several 'passages'")
+            raise DataError(
+                "an ensemble reads one 'passage' for a question, not several 'passages'"
+            )
         self._model.n_best = self._n_best if n_best is None else n_best
         return QuestionAnswerer(
             self._model,

@@ -75,7 +75,7 @@ class TestScoreTogether:
             for paragraph in PARAGRAPHS
             for question in paragraph.questions
         }
-        wrong = {id: "elsewhere" for id in gold}
+        wrong = dict.fromkeys(gold, "elsewhere")
         answers = EnsembleAnswers({"a": gold, "b": wrong}, {"votes": gold})
         scores = score_together(answers, PARAGRAPHS)
         assert [score.answers_of for score in scores] == ["a", "b", "votes"]

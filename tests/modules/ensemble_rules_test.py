@@ -36,10 +36,10 @@ def make_member(
         numpy.float32
     )
     scores = {
-        (k, l): start_log_probs[k] + end_log_probs[l]
-        for k in range(len(words))
-        for l in range(k, len(words))
-        if max_answer_length is None or l - k < max_answer_length
+        (first, last): start_log_probs[first] + end_log_probs[last]
+        for first in range(len(words))
+        for last in range(first, len(words))
+        if max_answer_length is None or last - first < max_answer_length
     }
     (first, last), score = max(scores.items(), key=lambda item: item[1])
     return SpanDistribution(

@@ -16,9 +16,9 @@ def all_spans(
 ) -> List[Tuple[int, int, float]]:
     """The same by looking at every pair."""
     spans = [
-        (start, end, float(start_weights[:, k] @ end_weights[:, l]))
-        for k, start in enumerate(starts.tolist())
-        for l, end in enumerate(ends.tolist())
+        (start, end, float(start_weights[:, first] @ end_weights[:, last]))
+        for first, start in enumerate(starts.tolist())
+        for last, end in enumerate(ends.tolist())
         if start < end
         and (max_length is None or sum(start <= other < end for other in starts) <= max_length)
     ]

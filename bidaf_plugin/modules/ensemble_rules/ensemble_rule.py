@@ -33,9 +33,7 @@ class EnsembleRule(Registrable):
 
     default_implementation = "votes"
 
-    def candidates(
-        self, members: Sequence[SpanDistribution], passage: str
-    ) -> Iterator[Candidate]:
+    def candidates(self, members: Sequence[SpanDistribution], passage: str) -> Iterator[Candidate]:
         """
         Spans, the best first.
 

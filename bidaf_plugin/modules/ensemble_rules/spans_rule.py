@@ -38,9 +38,7 @@ class SpansRule(EnsembleRule):
         return probabilities
 
     @overrides
-    def candidates(
-        self, members: Sequence[SpanDistribution], passage: str
-    ) -> Iterator[Candidate]:
+    def candidates(self, members: Sequence[SpanDistribution], passage: str) -> Iterator[Candidate]:
         starts, ends = _places(members)
         # Shape: (num_terms, num_starts + 1) and (num_terms, num_ends + 1)
         start_weights, end_weights = self._weights(members, starts, ends)

@@ -22,9 +22,7 @@ class VotesRule(EnsembleRule):
     """
 
     @overrides
-    def candidates(
-        self, members: Sequence[SpanDistribution], passage: str
-    ) -> Iterator[Candidate]:
+    def candidates(self, members: Sequence[SpanDistribution], passage: str) -> Iterator[Candidate]:
         found: Dict[str, Candidate] = {}
         for member in sorted(members, key=lambda member: -member.confidence):
             if member.best_span is None:
