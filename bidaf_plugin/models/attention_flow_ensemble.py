@@ -71,9 +71,10 @@ class AttentionFlowEnsemble(Model):
         if serialization_dir is not None:
             members = gather_members(members, str(serialization_dir))
         self._predictors = [load_member(member) for member in members]
-        self.members = torch.nn.ModuleList(predictor._model for predictor in self._predictors)
+        models = [predictor._model for predictor in self._predictors]
+        self.members = torch.nn.ModuleList(models)
         self._rule = rule or VotesRule()
-        self._no_answer = any(member._output_layer.no_answer for member in self.members)
+        self._no_answer = any(model._output_layer.no_answer for model in models)
         self._em_and_f1 = Squad2EmAndF1() if self._no_answer else SquadEmAndF1()
         self.n_best: Optional[int] = None
         self.no_answer_threshold: Optional[float] = None

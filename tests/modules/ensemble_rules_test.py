@@ -1,5 +1,5 @@
 from itertools import islice
-from math import prod
+from math import log, prod
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy
@@ -172,11 +172,12 @@ class TestEnsembleRules:
     def test_rules_differ(self) -> None:
         # One sure model against two that agree on another answer with less.
         def member(first: Sequence[float], last: Sequence[float]) -> SpanDistribution:
-            log_probs = numpy.log(numpy.array([first, last], dtype=numpy.float32))
+            start_log_probs, end_log_probs = numpy.log(numpy.array([first, last]))
             starts, ends = numpy.array([(0, 3), (4, 7)]).T
             best = int(numpy.argmax(first))
             span = (int(starts[best]), int(ends[best]))
-            return SpanDistribution(starts, ends, *log_probs, span, first[best] * last[best])
+            confidence = first[best] * last[best]
+            return SpanDistribution(starts, ends, start_log_probs, end_log_probs, span, confidence)
 
         members = [member([0.98, 0.02], [0.98, 0.02])] + 2 * [member([0.4, 0.6], [0.4, 0.6])]
         answers = {
@@ -200,20 +201,21 @@ class TestNoAnswer:
 
     def test_no_answer_is_one_more_outcome(self) -> None:
         first, second = (
-            make_member(WORDS, seed)._replace(no_answer_log_probs=tuple(numpy.log(probs)))
-            for seed, probs in ((0, (0.9, 0.8)), (1, (0.5, 0.4)))
+            make_member(WORDS, seed)._replace(no_answer_log_probs=(log(start), log(end)))
+            for seed, start, end in ((0, 0.9, 0.8), (1, 0.5, 0.4))
         )
         members = [first, second]
         assert SpansRule().no_answer_probability(members) == pytest.approx(
             (0.9 * 0.8 + 0.5 * 0.4) / 2
         )
         assert MeanRule().no_answer_probability(members) == pytest.approx(0.7 * 0.6)
-        starts, ends = (
-            numpy.sqrt(
-                numpy.exp([*getattr(first, f"{side}_log_probs"), first.no_answer_log_probs[i]])
-                * numpy.exp([*getattr(second, f"{side}_log_probs"), second.no_answer_log_probs[i]])
-            )
-            for i, side in enumerate(("start", "end"))
+        starts = numpy.sqrt(
+            numpy.exp([*first.start_log_probs, log(0.9)])
+            * numpy.exp([*second.start_log_probs, log(0.5)])
+        )
+        ends = numpy.sqrt(
+            numpy.exp([*first.end_log_probs, log(0.8)])
+            * numpy.exp([*second.end_log_probs, log(0.4)])
         )
         assert ProductRule().no_answer_probability(members) == pytest.approx(
             starts[-1] / starts.sum() * ends[-1] / ends.sum()
@@ -244,6 +246,6 @@ class TestDistinctCandidates:
         spans = [((8, 10), 0.3), ((0, 3), 0.25), ((16, 18), 0.1), ((4, 7), 0.02), ((23, 26), 0.3)]
         candidates = iter([Candidate(span, confidence) for span, confidence in spans])
         found = distinct_candidates(candidates, PASSAGE, 2)
-        assert found == [Candidate((8, 10), pytest.approx(0.3 + 0.1)), Candidate((0, 3), 0.25)]
+        assert found == [Candidate((8, 10), 0.3 + 0.1), Candidate((0, 3), 0.25)]
         # It stops at the third text, and does not go on to the second "Ada".
         assert next(candidates).span == (23, 26)

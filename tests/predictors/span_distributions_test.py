@@ -25,11 +25,11 @@ class TestFindDistributions:
         assert sum(counts) == len(QUESTIONS) == len(distributions)
         for question, distribution in zip(QUESTIONS, distributions, strict=True):
             answer = predictor.predict_json(question)
-            assert list(distribution.best_span) == answer["best_span_characters"]
+            assert distribution.best_span == tuple(answer["best_span_characters"])
             assert distribution.confidence == pytest.approx(answer["confidence"], rel=1e-5)
             first, last = answer["best_span"]
-            assert distribution.starts[first] == distribution.best_span[0]
-            assert distribution.ends[last] == distribution.best_span[1]
+            assert distribution.starts[first] == answer["best_span_characters"][0]
+            assert distribution.ends[last] == answer["best_span_characters"][1]
             for log_probs in (distribution.start_log_probs, distribution.end_log_probs):
                 assert log_probs.dtype == numpy.float32
                 assert len(log_probs) == len(distribution.starts)
