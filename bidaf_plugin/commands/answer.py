@@ -25,10 +25,15 @@ class Answer(Action):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("archive", help="the model, model.tar.gz")
         parser.add_argument("data", help="a SQuAD file, with or without answers")
-        parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the file to write")
+        parser.add_argument(
+            "-o", "--output", metavar="OUT", required=True, help="the file to write"
+        )
         parser.add_argument("--n-best", metavar="N", type=int, help="also write the N best answers")
         parser.add_argument(
-            "--max-answer-length", metavar="L", type=int, help="largest number of tokens of an answer"
+            "--max-answer-length",
+            metavar="L",
+            type=int,
+            help="largest number of tokens of an answer",
         )
         parser.add_argument(
             "--no-answer-threshold",

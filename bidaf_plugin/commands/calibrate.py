@@ -54,4 +54,4 @@ class Calibrate(Action):
         factor = fit_temperature(logits)
         temperature = divide_logits(args.archive, args.output, factor)
         print(describe_calibration(logits, factor))
-        print(f"wrote {args.output}: temperature {temperature:.4f}")
+        print(f"wrote {args.output}: temperature {temperature:.4g}")

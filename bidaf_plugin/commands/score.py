@@ -43,7 +43,9 @@ class Score(Action):
             help="count a question as answered with '' if its no-answer probability is above T "
             "(default = 1.0: never)",
         )
-        parser.add_argument("--json", metavar="OUT", help="write all of it as JSON, with all digits")
+        parser.add_argument(
+            "--json", metavar="OUT", help="write all of it as JSON, with all digits"
+        )
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:

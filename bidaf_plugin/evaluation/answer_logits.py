@@ -59,7 +59,9 @@ def _logits_of_batch(output_dict: Dict[str, Any]) -> Dict[str, _Logits]:
     for side, name in enumerate(("span_start_logits", "span_end_logits")):
         # Shape: (batch_size, passage_length)
         batch = output_dict[name].detach().cpu().numpy()
-        rows = [row[: len(item["passage_tokens"])] for row, item in zip(batch, metadata, strict=True)]
+        rows = [
+            row[: len(item["passage_tokens"])] for row, item in zip(batch, metadata, strict=True)
+        ]
         if "no_answer_logits" in output_dict:
             # Shape: (batch_size, 2)
             further = output_dict["no_answer_logits"].detach().cpu().numpy()

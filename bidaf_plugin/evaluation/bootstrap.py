@@ -1,6 +1,7 @@
-from typing import NamedTuple, Sequence
+from typing import NamedTuple
 
 import numpy
+from numpy.typing import ArrayLike
 
 # Resamples at once, which bounds the memory.
 _RESAMPLES_AT_ONCE = 1_000
@@ -27,8 +28,8 @@ class Difference(NamedTuple):
 
 
 def paired_bootstrap(
-    first: Sequence[float],
-    second: Sequence[float],
+    first: ArrayLike,
+    second: ArrayLike,
     num_resamples: int = 10_000,
     confidence_level: float = 0.95,
     seed: int = 0,
@@ -44,8 +45,8 @@ def paired_bootstrap(
 
     # Parameters
 
-    first, second : `Sequence[float]`
-        The scores of each question.
+    first, second : `ArrayLike`
+        The scores of each question, by both systems.
     """
     differences = numpy.asarray(second, dtype=float) - numpy.asarray(first, dtype=float)
     num_questions = len(differences)
@@ -55,7 +56,9 @@ def paired_bootstrap(
     means = numpy.concatenate(
         [
             generator.multinomial(
-                num_questions, counts / num_questions, min(_RESAMPLES_AT_ONCE, num_resamples - start)
+                num_questions,
+                counts / num_questions,
+                min(_RESAMPLES_AT_ONCE, num_resamples - start),
             )
             @ values
             / num_questions

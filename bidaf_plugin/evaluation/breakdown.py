@@ -18,7 +18,7 @@ class Group(NamedTuple):
     """Some of the questions, how many they are, and their scores in percent."""
 
     label: str
-    count: int
+    num_questions: int
     em: float
     f1: float
 

@@ -18,7 +18,9 @@ def divide_logits(archive: str, new_archive: str, factor: float) -> float:
     def change(config: Dict[str, Any]) -> None:
         output_layer = config.get("model", {}).get("output_layer")
         if not isinstance(output_layer, dict):
-            raise DataError(f"{archive}: the config has no 'model.output_layer' to put a temperature in")
+            raise DataError(
+                f"{archive}: the config has no 'model.output_layer' to put a temperature in"
+            )
         output_layer["temperature"] = factor * output_layer.get("temperature", 1.0)
         temperatures.append(output_layer["temperature"])
 

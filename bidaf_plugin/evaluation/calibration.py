@@ -20,7 +20,7 @@ from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.tables import align_columns
 
 NUM_BINS = 15
-_LOWEST_TEMPERATURE, _HIGHEST_TEMPERATURE = 0.05, 20.0
+_LOWEST_TEMPERATURE, _HIGHEST_TEMPERATURE = 0.001, 1000.0
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def fit_temperature(logits: AnswerLogits) -> float:
         return negative_log_likelihood(logits.log_confidences(temperature), logits.is_right)
 
     # The loss need not have one valley only: the search begins around the deepest point of a grid.
-    grid = numpy.log(numpy.geomspace(_LOWEST_TEMPERATURE, _HIGHEST_TEMPERATURE, 13))
+    grid = numpy.log(numpy.geomspace(_LOWEST_TEMPERATURE, _HIGHEST_TEMPERATURE, 31))
     deepest = int(numpy.argmin([loss(point) for point in grid]))
     bounds = (grid[max(deepest - 1, 0)], grid[min(deepest + 1, len(grid) - 1)])
     return float(numpy.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
@@ -94,7 +94,7 @@ class Bin(NamedTuple):
 
     low: float
     high: float
-    count: int
+    num_answers: int
     mean_confidence: float
     accuracy: float
 
@@ -118,8 +118,10 @@ def calibration_bins(
 
 def expected_calibration_error(bins: List[Bin]) -> float:
     """How far confidence and accuracy are apart, on average over the answers."""
-    total = sum(item.count for item in bins)
-    return sum(item.count * abs(item.accuracy - item.mean_confidence) for item in bins) / total
+    total = sum(item.num_answers for item in bins)
+    return (
+        sum(item.num_answers * abs(item.accuracy - item.mean_confidence) for item in bins) / total
+    )
 
 
 def describe_calibration(logits: AnswerLogits, temperature: float) -> str:
@@ -132,8 +134,8 @@ def describe_calibration(logits: AnswerLogits, temperature: float) -> str:
             cell
             for item in pair
             for cell in (
-                [f"{item.count:,}", f"{item.mean_confidence:.3f}", f"{item.accuracy:.3f}"]
-                if item.count
+                [f"{item.num_answers:,}", f"{item.mean_confidence:.3f}", f"{item.accuracy:.3f}"]
+                if item.num_answers
                 else ["0", "", ""]
             )
         ]

@@ -18,7 +18,9 @@ def apply_threshold(
     """
     return [
         (
-            replace(score, prediction="", em=float(not score.has_answer), f1=float(not score.has_answer))
+            replace(
+                score, prediction="", em=float(not score.has_answer), f1=float(not score.has_answer)
+            )
             if score.prediction is not None and _get(probabilities, score) > threshold
             else score
         )

@@ -159,7 +159,7 @@ def _breakdown_table(aspect: str, files: Sequence[FileScores]) -> str:
     # The groups depend on the questions alone, so both files have the same.
     for groups in zip(*(item.breakdown[aspect] for item in files), strict=True):
         numbers = [f"{score:.2f}" for group in groups for score in (group.em, group.f1)]
-        rows.append([groups[0].label, f"{groups[0].count:,}", *numbers])
+        rows.append([groups[0].label, f"{groups[0].num_questions:,}", *numbers])
     return align_columns(rows)
 
 

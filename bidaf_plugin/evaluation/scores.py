@@ -24,7 +24,7 @@ class QuestionScore:
     id : `str`
     question : `str`
     answers : `Tuple[str, ...]`
-        The gold answers; none if the right answer is that there is none.
+        The distinct gold answers; none if the right answer is that there is none.
     prediction : `Optional[str]`
         None if the question was not answered at all, which is always wrong.
     em, f1 : `float`
@@ -77,7 +77,8 @@ def score_questions(
 
 
 def _score(question: Question, prediction: Optional[str], is_version_2: bool) -> QuestionScore:
-    answers = tuple(answer.text for answer in question.answers)
+    # Annotators often agree; each text is compared once.
+    answers = tuple(dict.fromkeys(answer.text for answer in question.answers))
     em = f1 = 0.0
     if prediction is not None and is_version_2:
         em, f1 = squad2_scores(prediction, answers)

@@ -107,9 +107,7 @@ def _order(scores: torch.Tensor) -> torch.Tensor:
     return scores.sort(dim=1, descending=True, stable=True).indices
 
 
-def _max_of_last(
-    values: torch.Tensor, window: Optional[int]
-) -> Tuple[torch.Tensor, torch.Tensor]:
+def _max_of_last(values: torch.Tensor, window: Optional[int]) -> Tuple[torch.Tensor, torch.Tensor]:
     """The largest of the last `window` values (None: of all so far) at each position, and its place."""
     if window is None or window >= values.size(1):
         return values.cummax(dim=1)

@@ -281,4 +281,3 @@ def _check_numbers(**numbers: Optional[int]) -> None:
     for name, number in numbers.items():
         if number is not None and (not isinstance(number, int) or number < 1):
             raise ConfigurationError(f"{name} must be a whole number, 1 or more, not {number!r}")
-

@@ -1,35 +1,52 @@
 import gzip
 import json
 from pathlib import Path
-from typing import Any, List
+from typing import Any, Dict, List
 
 import pytest
 from allennlp.commands.evaluate import evaluate_from_archive
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.evaluation.prediction_files import read_predictions
+from bidaf_plugin.evaluation.prediction_files import read_predictions, read_probabilities
 from bidaf_plugin.evaluation.scores import score_questions, summarize
 from bidaf_plugin.evaluation.squad_files import read_gold_questions
 from tests.commands.helpers import run_action
 from tests.evaluation.squad_helpers import question, squad, write
-from tests.helpers import FIXTURES, TINY_SQUAD
+from tests.helpers import FIXTURES, SAMPLE_V2, TINY_SQUAD
 
 SAMPLE = FIXTURES / "squad" / "sample_dev.json"
 
 
 class TestAnswer:
+    @pytest.mark.parametrize("version", [1, 2])
     def test_answer_and_score_say_what_evaluate_says(
-        self, tiny_archive: Path, tmp_path: Path
+        self, tiny_archive: Path, v2_archive: Path, tmp_path: Path, version: int
     ) -> None:
-        out = tmp_path / "predictions.json"
-        run_action("answer", tiny_archive, SAMPLE, "-o", out)
-        summary = summarize(score_questions(read_gold_questions(SAMPLE), read_predictions(out)))
+        archive, sample = [(tiny_archive, SAMPLE), (v2_archive, SAMPLE_V2)][version - 1]
+        article = json.loads(sample.read_text())["data"][0]
+        data, out = write(tmp_path / "data.json", {"data": [article]}), tmp_path / "p.json"
+        run_action("answer", archive, data, "-o", out)
+        summary = summarize(score_questions(read_gold_questions(data), read_predictions(out)))
         metrics = evaluate_from_archive(
-            str(tiny_archive), str(SAMPLE), metrics_output_file=str(tmp_path / "metrics.json")
+            str(archive), data, metrics_output_file=str(tmp_path / "metrics.json")
         )
         assert metrics["f1"] > 0
-        assert summary["exact_match"] == pytest.approx(metrics["em"], abs=1e-6)
+        em = summary["exact_match" if version == 1 else "exact"]
+        assert em == pytest.approx(metrics["em"], abs=1e-6)
         assert summary["f1"] == pytest.approx(metrics["f1"], abs=1e-6)
+
+    def test_no_answer_probabilities_beside_it(self, v2_archive: Path, tmp_path: Path) -> None:
+        predictions: Dict[float, Dict[str, str]] = {}
+        for threshold in (0.0, 1.0):
+            out = tmp_path / f"{threshold}.json"
+            run_action(
+                "answer", v2_archive, TINY_SQUAD, "-o", out, "--no-answer-threshold", threshold
+            )
+            predictions[threshold] = read_predictions(out)
+        assert not any(predictions[0.0].values())
+        assert all(predictions[1.0].values())
+        probabilities = read_probabilities(tmp_path / "1.0.na_prob.json")
+        assert list(probabilities) == list(predictions[1.0])
 
     def test_n_best_beside_it_and_all_gzipped(
         self, tiny_archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -21,7 +21,9 @@ class TestPairedBootstrap:
 
     def test_the_same_seed_gives_the_same_numbers(self) -> None:
         assert paired_bootstrap(scores(0), scores(1)) == paired_bootstrap(scores(0), scores(1))
-        assert paired_bootstrap(scores(0), scores(1)) != paired_bootstrap(scores(0), scores(1), seed=1)
+        assert paired_bootstrap(scores(0), scores(1)) != paired_bootstrap(
+            scores(0), scores(1), seed=1
+        )
 
     def test_the_other_way_round_it_is_the_negative(self) -> None:
         result, reverse = (

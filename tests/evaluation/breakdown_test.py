@@ -16,18 +16,18 @@ class TestBreakDown:
         scores = [make_score(text, em=float(text.startswith("w1 "))) for text in questions]
         groups = break_down(scores)["first word"]
         assert [group.label for group in groups] == [*(f"w{n}" for n in range(10)), "(other)"]
-        assert [group.count for group in groups] == [*range(20, 10, -1), 10 + 9]
+        assert [group.num_questions for group in groups] == [*range(20, 10, -1), 10 + 9]
         assert [group.em for group in groups] == [0, 100, *[0] * 9]
 
     def test_by_lengths(self) -> None:
         answers = ["", "a", "a b", "a b c", "a b c d", "a b c d e", "a " * 6, "a " * 11]
         scores = [make_score("who " * (3 + 3 * n), answer=text) for n, text in enumerate(answers)]
         breakdown = break_down(scores)
-        assert [(group.label, group.count) for group in breakdown["answer length"]] == [
+        assert [(group.label, group.num_questions) for group in breakdown["answer length"]] == [
             ("no answer", 1), ("1", 1), ("2", 1), ("3", 1), ("4-5", 2), ("6-10", 1), ("11 and more", 1),
         ]  # fmt: skip
         # 3, 6, 9, 12, 15, 18, 21 and 24 words.
-        assert [(group.label, group.count) for group in breakdown["question length"]] == [
+        assert [(group.label, group.num_questions) for group in breakdown["question length"]] == [
             ("1-6", 2), ("7-9", 1), ("10-12", 1), ("13-15", 1), ("16-20", 1), ("21 and more", 2),
         ]  # fmt: skip
 
@@ -46,7 +46,7 @@ class TestBreakDown:
             for _ in range(100)
         ]
         for groups in break_down(scores).values():
-            assert sum(group.count for group in groups) == 100
+            assert sum(group.num_questions for group in groups) == 100
             for mean, name in ((mean_em, "em"), (mean_f1, "f1")):
-                total = sum(group.count * getattr(group, name) for group in groups)
+                total = sum(group.num_questions * getattr(group, name) for group in groups)
                 assert total / 100 == pytest.approx(mean(scores))

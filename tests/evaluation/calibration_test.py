@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy
 import pytest
 
@@ -18,13 +20,18 @@ def make_logits(num_questions: int, temperature: float, seed: int = 0) -> Answer
     lengths = generator.integers(2, 9, num_questions)
     first_rows = numpy.cumsum([0, *lengths[:-1]])
     rows = numpy.repeat(numpy.arange(num_questions), lengths)
-    sides = []
-    for _ in range(2):
-        logits = 3 * temperature * generator.standard_normal(len(rows))
-        sides.append(logits - numpy.maximum.reduceat(logits, first_rows)[rows])
-    logits = AnswerLogits(*sides, first_rows, numpy.zeros(num_questions), numpy.zeros(num_questions))
-    is_right = generator.random(num_questions) < logits.confidences(temperature)
-    return AnswerLogits(*sides, first_rows, numpy.zeros(num_questions), is_right)
+    start_logits, end_logits = (
+        3 * temperature * generator.standard_normal(len(rows)) for _ in range(2)
+    )
+    answers = AnswerLogits(
+        start_logits - numpy.maximum.reduceat(start_logits, first_rows)[rows],
+        end_logits - numpy.maximum.reduceat(end_logits, first_rows)[rows],
+        first_rows,
+        best_scores=numpy.zeros(num_questions),
+        is_right=numpy.zeros(num_questions),
+    )
+    is_right = generator.random(num_questions) < answers.confidences(temperature)
+    return replace(answers, is_right=is_right)
 
 
 class TestAnswerLogits:
@@ -70,11 +77,7 @@ class TestFitTemperature:
 
     @pytest.mark.parametrize("right", [False, True])
     def test_answers_must_be_right_and_wrong(self, right: bool) -> None:
-        logits = make_logits(5, 1.0)
-        logits = AnswerLogits(
-            logits.start_logits, logits.end_logits, logits.first_rows, logits.best_scores,
-            numpy.full(5, right),
-        )  # fmt: skip
+        logits = replace(make_logits(5, 1.0), is_right=numpy.full(5, right))
         with pytest.raises(DataError, match=f"{5 * right} of 5 answers are right"):
             fit_temperature(logits)
 
@@ -84,7 +87,10 @@ class TestBins:
         bins = calibration_bins(
             numpy.array([0.0, 0.1, 0.5, 0.6, 0.9, 1.0]), numpy.array([0, 1, 1, 0, 1, 1]), num_bins=2
         )
-        assert [(item.low, item.high, item.count) for item in bins] == [(0, 0.5, 3), (0.5, 1, 3)]
+        assert [(item.low, item.high, item.num_answers) for item in bins] == [
+            (0, 0.5, 3),
+            (0.5, 1, 3),
+        ]
         assert [item.mean_confidence for item in bins] == pytest.approx([0.6 / 3, 2.5 / 3])
         assert [item.accuracy for item in bins] == pytest.approx([2 / 3, 2 / 3])
         error = 3 / 6 * abs(2 / 3 - 0.6 / 3) + 3 / 6 * abs(2 / 3 - 2.5 / 3)
@@ -92,7 +98,7 @@ class TestBins:
 
     def test_there_are_fifteen_of_equal_width(self) -> None:
         bins = calibration_bins(numpy.array([0.99]), numpy.array([1]))
-        assert len(bins) == 15 and bins[-1].count == 1
+        assert len(bins) == 15 and bins[-1].num_answers == 1
         assert {round(item.high - item.low, 9) for item in bins} == {round(1 / 15, 9)}
 
     def test_perfect_confidence_has_no_error(self) -> None:

@@ -85,6 +85,9 @@ class TestNoAnswer:
         assert find_best_thresholds(scores, PROBABILITIES)["best_exact"] == 100 * (2 + 1) / 5
 
     def test_every_answer_needs_a_probability(self) -> None:
-        for use in (lambda p: apply_threshold(SCORES, p, 0.5), lambda p: find_best_thresholds(SCORES, p)):
+        for use in (
+            lambda p: apply_threshold(SCORES, p, 0.5),
+            lambda p: find_best_thresholds(SCORES, p),
+        ):
             with pytest.raises(DataError, match="no no-answer probability for the question 'half'"):
                 use({"right": 0.1})

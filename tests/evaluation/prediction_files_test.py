@@ -65,7 +65,7 @@ class TestPredictionFiles:
         with pytest.raises(DataError, match="answer to 'a' must be a string, found 0.5"):
             read_predictions(path)
         for value in ('"0.5"', "1.5", "NaN", "-1"):
-            path.write_text('{"a": %s}' % value)
+            path.write_text('{"a": ' + value + "}")
             with pytest.raises(DataError, match="must be a number from 0 to 1"):
                 read_probabilities(path)
 

@@ -76,7 +76,9 @@ class TestQuestionEvaluator:
         assert "f1: " in shown and "questions/s" in shown and "100%" in shown
 
     def test_no_answer_is_null(self, v2_archive: Path, tmp_path: Path) -> None:
-        archive = load_archive(v2_archive, overrides='{"model.output_layer.no_answer_threshold": 0}')
+        archive = load_archive(
+            v2_archive, overrides='{"model.output_layer.no_answer_threshold": 0}'
+        )
         path = tmp_path / "answers.jsonl"
         metrics = QuestionEvaluator()(
             archive.model, make_loader(archive), predictions_output_file=path

@@ -64,6 +64,12 @@ class TestScoreQuestions:
             "NoAns_total": 4,
         }
 
+    def test_gold_answers_without_words_do_not_count_in_version_2(self) -> None:
+        # The dev set has a question with the gold answer '.' among others.
+        questions = [make_question("a", "power", "."), make_question("b")]
+        scores = score_questions(questions, {"a": ".", "b": "."})
+        assert [score.em for score in scores] == [score.f1 for score in scores] == [0, 1]
+
     def test_version_2_without_any_answer(self) -> None:
         summary = summarize(score_questions([make_question("a")], {"a": ""}))
         assert summary["exact"] == summary["NoAns_exact"] == 100
@@ -125,7 +131,7 @@ class TestScoreQuestions:
     def test_real_questions_without_answer(self) -> None:
         assert REAL_DATA is not None
         questions = read_gold_questions(REAL_DATA / "squad" / "dev-v2.0-half.json.gz")
-        gold = {item.id: item.answers[-1].text if item.answers else "" for item in questions}
+        gold = {item.id: item.answers[0].text if item.answers else "" for item in questions}
         summary = summarize(score_questions(questions, gold))
         assert summary["total"] == 6_078
         assert summary["HasAns_total"] + summary["NoAns_total"] == 6_078

@@ -69,9 +69,7 @@ class TestTopAnswers:
         """Those of all answers are those of all spans, which are all there is if none is too long."""
         for seed in range(20):
             passage, offsets, start, end = make_case(seed)
-            start, end = (
-                scores - numpy.log(numpy.exp(scores).sum()) for scores in (start, end)
-            )
+            start, end = (scores - numpy.log(numpy.exp(scores).sum()) for scores in (start, end))
             answers = top_answers(start, end, passage, offsets, n=10**6)
             # p1_k * p2_l over k <= l.
             expected = numpy.triu(numpy.exp(start)[:, None] * numpy.exp(end)[None]).sum()

@@ -346,8 +346,7 @@ def position_probabilities(
     Shape `(T + 1,)`.
     """
     scores = [
-        weight @ numpy.concatenate([g, m]) + bias
-        for g, m in zip(query_aware, modeled, strict=True)
+        weight @ numpy.concatenate([g, m]) + bias for g, m in zip(query_aware, modeled, strict=True)
     ]
     if no_answer_logit is not None:
         scores.append(no_answer_logit)

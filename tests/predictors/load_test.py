@@ -121,9 +121,7 @@ class TestLoad:
             content = weights.read()
         path = repack(tiny_archive, tmp_path / "half.tar.gz", change_weights(content[:-500]))
         self.refuse(path, "weights cannot be loaded")
-        edit = change_config(
-            lambda config: config["model"].update(num_highway_layers=1)
-        )
+        edit = change_config(lambda config: config["model"].update(num_highway_layers=1))
         path = repack(tiny_archive, tmp_path / "other.tar.gz", edit)
         self.refuse(path, "weights cannot be loaded")
         path = repack(

@@ -62,7 +62,9 @@ class TestRanking:
             logits = make_logits(pieces, seed)
             expected = brute_force(pieces, logits)
             answers = rank(pieces, logits).answers()
-            assert {answer.text: answer.probability for answer in answers} == pytest.approx(expected)
+            assert {answer.text: answer.probability for answer in answers} == pytest.approx(
+                expected
+            )
             probabilities = [answer.probability for answer in answers]
             assert probabilities == sorted(probabilities, reverse=True)
             assert sum(probabilities) <= 1

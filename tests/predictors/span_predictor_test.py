@@ -261,7 +261,9 @@ class TestSpanPredictor:
                 assert answer["best_span_characters"] == alone["best_span_characters"]
                 assert answer["id"] == record["id"]
                 for item, expected in zip(answer["n_best"], alone["n_best"], strict=True):
-                    assert item.pop("probability") == pytest.approx(expected["probability"], rel=1e-4)
+                    assert item.pop("probability") == pytest.approx(
+                        expected["probability"], rel=1e-4
+                    )
                     assert item == {k: v for k, v in expected.items() if k != "probability"}
 
     def test_a_very_long_passage_is_answered(self, predictor: SpanPredictor) -> None:

@@ -156,7 +156,9 @@ class SpanOutputLayer(OutputLayer):
         """
         # Shape: (batch_size, passage_length, modeled_dim)
         modeled_passage = self._dropout(modeled_passage)
-        start = self._softmax(self._start_scorer, query_aware_passage, modeled_passage, passage_mask)
+        start = self._softmax(
+            self._start_scorer, query_aware_passage, modeled_passage, passage_mask
+        )
         end_input = self._make_end_input(query_aware_passage, modeled_passage, start.log_probs)
         # Shape: (batch_size, passage_length, 2 * hidden_size)
         end_encoded = self._dropout(encode(self._end_encoder, end_input, passage_mask))
