@@ -27,6 +27,15 @@ $(INSTALLED):
 train: install  ## Train on the embedded sample, answer some questions (a few minutes)
 	@ALLENNLP_LOG_LEVEL=WARNING $(BIN)/allennlp bidaf quickstart runs/quickstart
 
+# For example: make ensemble N=3 CONFIG=training_configs/bidaf_quickstart.jsonnet RUNS=runs/three
+N ?= 12
+CONFIG ?= training_configs/bidaf_squad.jsonnet
+RUNS ?= runs/ensemble
+.PHONY: ensemble
+ensemble: install  ## Train N=12 models, resumable; score them alone and together
+	@$(BIN)/allennlp bidaf train-ensemble $(CONFIG) -s $(RUNS) -n $(N) \
+		$(if $(DATA),--data '$(DATA)') $(if $(OVERRIDES),-o '$(OVERRIDES)')
+
 .PHONY: lint
 lint: install  ## Check style and types
 	@$(BIN)/black --check --quiet $(SOURCES) || { $(BIN)/black --diff --quiet $(SOURCES); exit 1; }

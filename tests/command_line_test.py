@@ -126,6 +126,7 @@ class TestCommandLine:
             (["predict", str(tiny_archive), str(bad_lines)], ["bad.jsonl, line 1", "utf-8"]),
             (["evaluate", str(tiny_archive), str(tmp_path / "no.json")], ["no.json"]),
             (["bidaf", "score", str(broken), str(broken)], ["article 0 ('T')", "'context'"]),
+            (["bidaf", "ensemble", "--data", str(TINY_SQUAD)], ["none is given"]),
             (["bidaf", "table", str(data_config), "-o", '{"model.foo": 1}'], ["foo"]),
             (["predict", str(tiny_archive), "-", "--predictor-args", '{"foo": 1}'], ["foo"]),
         ]

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import List
 
 import pytest
 from allennlp.commands.train import train_model
@@ -15,6 +16,24 @@ def tiny_archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tiny")
     train_model(Params(tiny_params()), str(folder / "run"))
     return folder / "run" / "model.tar.gz"
+
+
+@pytest.fixture(scope="session")
+def tiny_members(tiny_archive: Path, tmp_path_factory: pytest.TempPathFactory) -> List[str]:
+    """Archives of three models: one, the same with another seed, and one that reads otherwise."""
+    folder = tmp_path_factory.mktemp("members")
+    other_seed = tiny_params("seed:: 7")
+    # Commas and hyphens belong to words here, and rare words are unknown.
+    other_words = tiny_params("seed:: 8, hidden_size:: 4, min_word_count:: 2")
+    for reader in ("dataset_reader", "validation_dataset_reader"):
+        other_words[reader]["tokenizer"] = {"type": "whitespace"}
+        del other_words[reader]["question_tokenizer"]
+    for name, params in (("other_seed", other_seed), ("other_words", other_words)):
+        train_model(Params(params), str(folder / name))
+    return [
+        str(tiny_archive),
+        *(str(folder / name / "model.tar.gz") for name in ("other_seed", "other_words")),
+    ]
 
 
 @pytest.fixture(scope="session")

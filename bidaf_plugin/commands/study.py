@@ -12,6 +12,7 @@ from overrides import overrides
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
+from bidaf_plugin.training.resumable import train_or_resume
 
 VARIANTS_FOLDER = "training_configs/variants"
 
@@ -119,8 +120,6 @@ def _name(path: str) -> str:
 
 def train_variant(config: Params, folder: str, steps: int, evaluations: int) -> None:
     """Trains for `steps` steps, or goes on where an earlier call was interrupted."""
-    from allennlp.commands.train import train_model
-
     params: Dict[str, Any] = config.as_dict(quiet=True)
     for key in ("model", "data_loader", "trainer"):
         if key not in params:
@@ -128,15 +127,7 @@ def train_variant(config: Params, folder: str, steps: int, evaluations: int) -> 
     # What AllenNLP calls an epoch is the stretch between two evaluations here.
     params["data_loader"]["batches_per_epoch"] = steps // evaluations
     params["trainer"]["num_epochs"] = params["trainer"]["patience"] = evaluations
-    config_path = os.path.join(folder, "config.json")
-    is_begun = os.path.exists(config_path)
-    if is_begun and Params.from_file(config_path).as_dict(quiet=True) != params:
-        raise DataError(
-            f"{folder} was begun with other settings (see its config.json): use another folder, or "
-            "remove it"
-        )
-    if not os.path.exists(os.path.join(folder, "metrics.json")):
-        train_model(Params(params), folder, recover=is_begun, file_friendly_logging=True)
+    train_or_resume(params, folder)
 
 
 def read_measurements(folder: str, variant: str) -> List[Measurement]:

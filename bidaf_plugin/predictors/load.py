@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import PurePosixPath
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Iterator, Union
+from uuid import uuid4
 
 from allennlp.common.file_utils import cached_path
 from allennlp.models import Archive, Model, archival, load_archive
@@ -61,6 +62,21 @@ def load_span_predictor(
     if not isinstance(predictor, SpanPredictor):
         raise DataError(f"{archive_path}: not a model that answers with spans of a passage")
     return predictor
+
+
+def unpack_archive(archive_path: Path, folder: str) -> None:
+    """Makes a folder of an archive, which holds all of it or is not there."""
+    temporary_folder = f"{folder}.{uuid4().hex}.tmp"
+    try:
+        with _damage_as_one_sentence(archive_path):
+            local_path = cached_path(archive_path)
+            if os.path.isdir(local_path):
+                local_path = os.path.join(local_path, "model.tar.gz")
+            _extract(local_path, temporary_folder, archive_path)
+            _check_is_ours(temporary_folder, archive_path)
+        os.rename(temporary_folder, folder)
+    finally:
+        shutil.rmtree(temporary_folder, ignore_errors=True)
 
 
 def _load(archive_path: Path, cuda_device: int) -> Archive:

@@ -1,0 +1,108 @@
+import argparse
+from typing import List
+
+from overrides import overrides
+
+from bidaf_plugin.commands.action import Action
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.evaluation.ensemble import answer_together, format_scores, score_together
+from bidaf_plugin.evaluation.prediction_files import (
+    check_can_be_written,
+    path_beside,
+    write_predictions,
+)
+from bidaf_plugin.evaluation.squad_files import read_paragraphs
+from bidaf_plugin.models.ensemble_archive import write_ensemble_archive
+from bidaf_plugin.models.ensemble_members import check_members
+from bidaf_plugin.modules.ensemble_rules import EnsembleRule
+
+_ALL = "all"
+
+
+@Action.register("ensemble")
+class Ensemble(Action):
+    """
+    Let several models answer the questions of a SQuAD file together.
+
+    The models may have different vocabularies and tokenizers. If DATA has answers, the scores of each
+    model and of all together are printed. OUT is one JSON object, {question id: answer}; with
+    --rule all there is one file for each rule, predictions.votes.json and so on.
+
+    Rules: votes    each model votes for its answer with its confidence (the paper)
+           spans    the span with the largest probability on average
+           mean     the best span by the averaged probabilities of start and end
+           product  the best span by their products
+
+    --archive writes an archive for `allennlp predict` and `allennlp evaluate` with all models in it.
+
+    Example: allennlp bidaf ensemble runs/*/model.tar.gz --data dev-v1.1.json -o predictions.json
+             allennlp bidaf ensemble a.tar.gz b.tar.gz --data dev-v1.1.json --rule all --one-at-a-time
+             allennlp bidaf ensemble a.tar.gz b.tar.gz --archive both.tar.gz
+    """
+
+    @overrides
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("archives", metavar="ARCHIVE", nargs="*", help="models, model.tar.gz")
+        parser.add_argument("--data", help="a SQuAD file, with or without answers")
+        parser.add_argument("-o", "--output", metavar="OUT", help="the file to write")
+        parser.add_argument("--rule", default="votes", help="see above, or 'all' (default = votes)")
+        parser.add_argument(
+            "--one-at-a-time", action="store_true", help="never hold two models in memory"
+        )
+        parser.add_argument("--archive", metavar="ENSEMBLE", help="the archive to write")
+        parser.add_argument(
+            "--max-answer-length",
+            metavar="L",
+            type=int,
+            help="largest number of tokens of an answer",
+        )
+        parser.add_argument(
+            "--cuda-device", type=int, default=-1, help="the GPU to use (default = -1: none)"
+        )
+
+    @overrides
+    def run(self, args: argparse.Namespace) -> None:
+        check_members(args.archives)
+        rules = find_rules(args.rule)
+        if args.data is None and args.archive is None:
+            raise DataError("nothing to do: give the questions with --data, or --archive")
+        if args.output is not None and args.data is None:
+            raise DataError(f"there are no questions for {args.output}: give them with --data")
+        if args.archive is not None and len(rules) > 1:
+            raise DataError("an archive has one rule: give --rule with --archive")
+        for path in filter(None, (args.output, args.archive)):
+            check_can_be_written(path)
+        if args.data is not None:
+            _answer(args, rules)
+        if args.archive is not None:
+            write_ensemble_archive(args.archives, rules[0], args.archive)
+            print(f"wrote {args.archive}")
+
+
+def find_rules(name: str) -> List[str]:
+    """The names of the rules that are meant."""
+    known = EnsembleRule.list_available()
+    if name not in (*known, _ALL):
+        raise DataError(f"there is no rule {name!r}; known are: {', '.join(known)}, {_ALL}")
+    return known if name == _ALL else [name]
+
+
+def _answer(args: argparse.Namespace, rules: List[str]) -> None:
+    paragraphs = read_paragraphs(args.data)
+    answers = answer_together(
+        args.archives,
+        paragraphs,
+        rules,
+        args.one_at_a_time,
+        args.max_answer_length,
+        args.cuda_device,
+    )
+    scores = score_together(answers, paragraphs)
+    if scores:
+        print(format_scores(scores))
+    elif args.output is None:
+        raise DataError(f"{args.data} has no answers to score against: give -o for the predictions")
+    for rule, predictions in answers.together.items() if args.output else ():
+        path = args.output if len(rules) == 1 else path_beside(args.output, rule)
+        write_predictions(path, predictions)
+        print(f"wrote {path}")

@@ -1,0 +1,113 @@
+import argparse
+import json
+import os
+from copy import deepcopy
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+from allennlp.common import Params
+from overrides import overrides
+
+from bidaf_plugin.commands.action import Action
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.files import write_atomically
+from bidaf_plugin.evaluation.ensemble import answer_together, format_scores, score_together
+from bidaf_plugin.evaluation.prediction_files import write_predictions
+from bidaf_plugin.evaluation.squad_files import read_paragraphs
+from bidaf_plugin.models.ensemble_archive import write_ensemble_archive
+from bidaf_plugin.modules.ensemble_rules import EnsembleRule
+from bidaf_plugin.training.resumable import train_or_resume
+
+_SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
+# That of AllenNLP.
+_DEFAULT_SEED = 13370
+
+
+@Action.register("train-ensemble")
+class TrainEnsemble(Action):
+    """
+    Train a model several times with different seeds, and score the runs alone and together.
+
+    The runs are DIR/run_1, DIR/run_2 and so on, the first with the seeds of the config. When all are
+    there, DIR gets scores.json, scores.txt, the predictions by each rule and model.tar.gz, the archive
+    of the ensemble. What was interrupted goes on when the same command is run again.
+
+    Example: allennlp bidaf train-ensemble training_configs/bidaf_squad.jsonnet -s runs/ensemble
+             allennlp bidaf train-ensemble training_configs/bidaf_quickstart.jsonnet -s runs/three -n 3
+    """
+
+    @overrides
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("config", help="the config of a span model")
+        parser.add_argument(
+            "-s", "--serialization-dir", metavar="DIR", required=True, help="where the runs go"
+        )
+        parser.add_argument(
+            "-n", "--num-models", type=int, default=12, help="how many (default = 12: the paper)"
+        )
+        parser.add_argument(
+            "--data", help="a SQuAD file to score on (default: the config's validation data)"
+        )
+        parser.add_argument(
+            "-o", "--overrides", default="", help="a JSON structure that overrides the config"
+        )
+        parser.add_argument(
+            "--cuda-device",
+            type=int,
+            default=-1,
+            help="the GPU for the scores (default = -1: none)",
+        )
+
+    @overrides
+    def run(self, args: argparse.Namespace) -> None:
+        config = Params.from_file(args.config, args.overrides).as_dict(quiet=True)
+        try:
+            archives = train_runs(config, args.serialization_dir, args.num_models)
+        except KeyboardInterrupt:
+            raise SystemExit("Interrupted: the same command goes on where it stopped.") from None
+        data = args.data or config.get("validation_data_path")
+        print(report(archives, data, args.serialization_dir, args.cuda_device))
+
+
+def seeded_configs(config: Dict[str, Any], number: int) -> Iterator[Tuple[str, Dict[str, Any]]]:
+    """The names of the runs and their configs, which differ in their seeds only."""
+    for run in range(number):
+        seeded = deepcopy(config)
+        for seed in _SEEDS:
+            seeded[seed] = config.get(seed, _DEFAULT_SEED) + run
+        yield f"run_{run + 1}", seeded
+
+
+def train_runs(config: Dict[str, Any], folder: str, number: int) -> List[str]:
+    """Trains what has not been trained, one after the other, and returns the archives."""
+    if number < 1:
+        raise DataError(f"an ensemble needs at least one model, not {number}")
+    if config.get("model", {}).get("output_layer", {}).get("type", "span") != "span":
+        raise DataError("only models with the output layer 'span' can be put together")
+    archives = []
+    for name, seeded in seeded_configs(config, number):
+        print(f"[{name.removeprefix('run_')}/{number}] {name}", flush=True)
+        train_or_resume(seeded, os.path.join(folder, name))
+        archives.append(os.path.join(folder, name, "model.tar.gz"))
+    return archives
+
+
+def report(archives: List[str], data: Optional[str], folder: str, cuda_device: int = -1) -> str:
+    """Scores the archives, writes all results into `folder` and returns the table."""
+    if data is None:
+        raise DataError("the config has no validation data: give a SQuAD file with --data")
+    paragraphs = read_paragraphs(data)
+    rules = EnsembleRule.list_available()
+    answers = answer_together(
+        archives, paragraphs, rules, one_at_a_time=True, cuda_device=cuda_device
+    )
+    scores = score_together(answers, paragraphs)
+    table = format_scores(scores)
+    for rule, predictions in answers.together.items():
+        write_predictions(os.path.join(folder, f"predictions.{rule}.json"), predictions)
+    write_atomically(
+        os.path.join(folder, "scores.json"),
+        json.dumps({"data": data, "scores": [score._asdict() for score in scores]}, indent=2),
+    )
+    write_atomically(os.path.join(folder, "scores.txt"), table + "\n")
+    write_ensemble_archive(archives, "votes", os.path.join(folder, "model.tar.gz"))
+    return table

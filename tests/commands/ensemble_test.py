@@ -1,0 +1,105 @@
+import json
+from pathlib import Path
+from typing import Any, List
+
+import pytest
+from allennlp.commands import main
+
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.predictors import load_span_predictor
+from tests.helpers import ROOT, TINY_SQUAD
+
+
+@pytest.fixture(autouse=True)
+def in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> None:
+    monkeypatch.setattr("sys.argv", ["allennlp", "bidaf", "ensemble", *map(str, arguments)])
+    main()
+
+
+class TestEnsemble:
+    def test_writes_predictions_and_prints_scores(
+        self,
+        tiny_members: List[str],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        out = tmp_path / "predictions.json"
+        run(monkeypatch, *tiny_members, "--data", TINY_SQUAD, "-o", out)
+        predictions = json.loads(out.read_text())
+        assert list(predictions) == [f"tiny-{number}" for number in range(1, 6)]
+        shown = capsys.readouterr().out
+        for name in (*tiny_members, "votes"):
+            assert f"\n{name} " in shown
+
+        run(
+            monkeypatch, *tiny_members, "--data", TINY_SQUAD, "-o", out, "--rule", "all",
+            "--one-at-a-time",
+        )  # fmt: skip
+        names = sorted(path.name for path in tmp_path.iterdir())
+        rules = ["mean", "product", "spans", "votes"]
+        assert names == ["predictions.json"] + [f"predictions.{rule}.json" for rule in rules]
+        assert json.loads((tmp_path / "predictions.votes.json").read_text()) == predictions
+        shown = capsys.readouterr().out
+        assert all(f"\n{rule} " in shown for rule in rules)
+
+    def test_writes_an_archive(
+        self, tiny_members: List[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        archive, out = tmp_path / "all.tar.gz", tmp_path / "predictions.json"
+        run(
+            monkeypatch, *tiny_members, "--archive", archive, "--rule", "spans",
+            "--data", TINY_SQUAD, "-o", out,
+        )  # fmt: skip
+        predictor = load_span_predictor(str(archive))
+        answers = {
+            instance["metadata"]["id"]: predictor.predict_instance(instance)["best_span_str"]
+            for instance in predictor._dataset_reader.read(TINY_SQUAD)
+        }
+        assert answers == json.loads(out.read_text())
+
+    def test_faults_of_the_user(
+        self,
+        tiny_members: List[str],
+        tiny_cloze_archive: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        folder = tmp_path / "folder"
+        folder.mkdir()
+        out = folder / "predictions.json"
+        first, second, _ = tiny_members
+        truncated = tmp_path / "truncated.tar.gz"
+        truncated.write_bytes(Path(second).read_bytes()[:2000])
+        unanswered = json.loads(TINY_SQUAD.read_text())
+        for article in unanswered["data"]:
+            for paragraph in article["paragraphs"]:
+                for question in paragraph["qas"]:
+                    question["answers"] = []
+        without_answers = tmp_path / "without_answers.json"
+        without_answers.write_text(json.dumps(unanswered))
+        data = ["--data", TINY_SQUAD, "-o", out]
+        cases: List[Any] = [
+            (data, "none is given"),
+            ([first, first, *data], "given twice"),
+            ([first, tmp_path / "no.tar.gz", *data], "no.tar.gz"),
+            ([first, tiny_cloze_archive, *data], str(tiny_cloze_archive)),
+            ([first, tiny_cloze_archive, *data, "--one-at-a-time"], str(tiny_cloze_archive)),
+            ([first, tiny_cloze_archive, "--archive", out], str(tiny_cloze_archive)),
+            ([first, truncated, *data], "truncated"),
+            ([first, second], "--data"),
+            ([first, second, "-o", out], "--data"),
+            ([first, second, "--data", tmp_path / "no.json", "-o", out], "no.json"),
+            ([first, second, "--data", without_answers], "no answers"),
+            ([first, second, *data, "--rule", "sum"], "'sum'.*votes"),
+            ([first, "--archive", out, "--rule", "all"], "one rule"),
+            ([first, "--data", TINY_SQUAD, "-o", folder / "no" / "x.json"], "no such folder"),
+        ]
+        for arguments, message in cases:
+            with pytest.raises((DataError, FileNotFoundError), match=message):
+                run(monkeypatch, *arguments)
+            assert not list(folder.iterdir())

@@ -1,0 +1,62 @@
+import json
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+
+from bidaf_plugin.commands.train_ensemble import report, seeded_configs, train_runs
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.predictors import load_span_predictor
+from tests.cloze_helpers import tiny_cloze_params
+from tests.helpers import TINY_SQUAD, tiny_params
+
+
+class TestTrainEnsemble:
+    def test_runs_differ_in_their_seeds_only(self) -> None:
+        config = tiny_params("seed:: 5")
+        names, configs = zip(*seeded_configs(config, 3), strict=True)
+        assert names == ("run_1", "run_2", "run_3")
+        assert configs[0] == config
+        for number, seeded in enumerate(configs):
+            seeds = {key: seeded.pop(key) for key in ("random_seed", "numpy_seed", "pytorch_seed")}
+            assert set(seeds.values()) == {5 + number}
+            assert {**seeded, **configs[0]} == configs[0]
+
+    def test_trains_what_is_missing_and_reports(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        config = tiny_params()
+        archives = train_runs(config, str(tmp_path), 2)
+        assert archives == [str(tmp_path / f"run_{n}" / "model.tar.gz") for n in (1, 2)]
+
+        # A finished run is left alone, an interrupted one goes on.
+        (tmp_path / "run_2" / "metrics.json").unlink()
+        calls: List[Any] = []
+        monkeypatch.setattr(
+            "allennlp.commands.train.train_model",
+            lambda params, folder, recover, **kwargs: calls.append((Path(folder).name, recover)),
+        )
+        assert train_runs(config, str(tmp_path), 2) == archives
+        assert calls == [("run_2", True)]
+        with pytest.raises(DataError, match="run_1 was begun with other settings"):
+            train_runs(tiny_params("hidden_size:: 6"), str(tmp_path), 2)
+
+        table = report(archives, str(TINY_SQUAD), str(tmp_path))
+        assert (tmp_path / "scores.txt").read_text() == table + "\n"
+        result: Dict[str, Any] = json.loads((tmp_path / "scores.json").read_text())
+        assert result["data"] == str(TINY_SQUAD)
+        names = [score["answers_of"] for score in result["scores"]]
+        assert names == [*archives, "votes", "spans", "mean", "product"]
+        for rule in names[2:]:
+            assert len(json.loads((tmp_path / f"predictions.{rule}.json").read_text())) == 5
+        predictor = load_span_predictor(str(tmp_path / "model.tar.gz"))
+        assert predictor.predict("Who?", "It was Ada Orn.")["best_span_str"]
+
+    def test_bad_settings(self, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match="at least one"):
+            train_runs(tiny_params(), str(tmp_path), 0)
+        with pytest.raises(DataError, match="'span'"):
+            train_runs(tiny_cloze_params(), str(tmp_path), 2)
+        with pytest.raises(DataError, match="--data"):
+            report([], None, str(tmp_path))
+        assert not list(tmp_path.iterdir())
