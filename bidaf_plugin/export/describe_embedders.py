@@ -6,12 +6,13 @@ from typing import Dict, List
 
 import torch
 from allennlp.data import TokenIndexer, Vocabulary
+from allennlp.data.token_indexers import SingleIdTokenIndexer
 from allennlp.modules import TextFieldEmbedder
 from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
 from allennlp.modules.token_embedders import Embedding, TokenCharactersEncoder, TokenEmbedder
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.export.description import Description, check_type, with_prefix
+from bidaf_plugin.export.description import Description, check_type, refuse, with_prefix
 from bidaf_plugin.modules.seq2vec_encoders import CharacterCnnEncoder
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 from bidaf_plugin.token_indexers import WordCharactersIndexer, WordIdIndexer, WordIndexer
@@ -40,14 +41,26 @@ def describe_embedders(
 def _describe_words(
     embedder: TokenEmbedder, indexer: TokenIndexer, vocab: Vocabulary, key: str
 ) -> Description:
-    check_type(indexer, (WordIdIndexer,), f"token_indexers.{key}")
+    place = f"token_indexers.{key}"
     check_type(embedder, (FixedAndTrainedEmbedder, Embedding), f"token_embedders.{key}")
+    check_type(indexer, (WordIdIndexer, SingleIdTokenIndexer), place)
+    if isinstance(indexer, SingleIdTokenIndexer):
+        indexer = _to_word_id(indexer, place)
     settings = {
         "type": "words",
         "lowercase": indexer._lowercase_tokens,
         **_describe_namespace(indexer, vocab),
     }
     return Description(settings, {"vectors": _table(embedder, indexer, vocab)})
+
+
+def _to_word_id(indexer: SingleIdTokenIndexer, place: str) -> WordIdIndexer:
+    """AllenNLP's indexer of words, unless it does more than ours."""
+    if indexer.namespace is None or indexer._feature_name != "text":
+        refuse(place, "another feature than words")
+    if indexer._start_tokens or indexer._end_tokens:
+        refuse(place, "'start_tokens' or 'end_tokens'")
+    return WordIdIndexer(indexer.namespace, indexer.lowercase_tokens)
 
 
 def _describe_characters(

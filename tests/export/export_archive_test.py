@@ -1,5 +1,6 @@
 import json
 import zipfile
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -71,6 +72,18 @@ class TestExportPredictor:
         export_predictor(predictor, str(out))
         records = read_records(FIXTURES / "squad" / "sample_dev.json")
         assert_same_answers(predictor, out, records[:40])
+
+    def test_the_word_indexer_of_allennlp(self, tmp_path: Path) -> None:
+        params = tiny_params()
+        indexers = params["validation_dataset_reader"]["token_indexers"]
+        indexers["tokens"]["type"] = "single_id"
+        predictor = make_predictor(deepcopy(params))
+        out = tmp_path / "model.zip"
+        export_predictor(predictor, str(out))
+        assert_same_answers(predictor, out, read_records(TINY_SQUAD))
+        indexers["tokens"]["end_tokens"] = ["."]
+        with pytest.raises(DataError, match="token_indexers.tokens has 'start_tokens' or"):
+            export_predictor(make_predictor(params), str(out))
 
     def test_long_passages_and_several(self, tmp_path: Path) -> None:
         predictor = make_predictor(tiny_params(), max_passage_tokens=20, stride=13)
