@@ -76,12 +76,18 @@ def top_answers(
         if len(distinct) == len(numbers):
             break
         weights = start_weights[: len(numbers)] * end_weights[span_length - 1 :]
-        answers += _top_of_length(span_length, numbers, weights, n)
+        least = answers[-1].weight if len(answers) == n else 0.0
+        better = _better_of_length(span_length, numbers, weights, n, least)
+        answers = _rank(answers + better)[:n]
         numbers = numbers[:-1] * length + additions[span_length:]
         span_length += 1
     if span_length <= max_length:
         answers += _top_of_longer(span_length, start_scores, end_scores, n, max_length)
-    return sorted(answers, key=lambda answer: -answer.weight)[:n]
+    return _rank(answers)[:n]
+
+
+def _rank(answers: List[DistinctAnswer]) -> List[DistinctAnswer]:
+    return sorted(answers, key=lambda answer: -answer.weight)
 
 
 def _number(texts: Iterable[str]) -> numpy.ndarray:
@@ -90,13 +96,17 @@ def _number(texts: Iterable[str]) -> numpy.ndarray:
     return numpy.array([numbers.setdefault(text, len(numbers)) for text in texts])
 
 
-def _top_of_length(
-    length: int, numbers: numpy.ndarray, weights: numpy.ndarray, n: int
+def _better_of_length(
+    length: int, numbers: numpy.ndarray, weights: numpy.ndarray, n: int, least: float
 ) -> List[DistinctAnswer]:
-    """The best answers of a length, given the number of the answer that begins at each token."""
+    """
+    The `n` best answers of a length that have more than the `least` weight, given the number of the
+    answer that begins at each token.
+    """
     totals = numpy.bincount(numbers, weights)
+    (better,) = numpy.nonzero(totals > least)
     answers = []
-    for number in numpy.argsort(-totals, kind="stable")[:n]:
+    for number in better[numpy.argsort(-totals[better], kind="stable")][:n]:
         (places,) = numpy.nonzero(numbers == number)
         places = places[numpy.argsort(-weights[places], kind="stable")]
         answers.append(DistinctAnswer(places, length, float(totals[number])))

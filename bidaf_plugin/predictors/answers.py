@@ -46,13 +46,9 @@ class Answer:
 
     @staticmethod
     def from_json(item: Dict[str, Any]) -> "Answer":
-        return Answer(
-            item["text"],
-            item["probability"],
-            *item["characters"],
-            *item["tokens"],
-            item["passage_index"],
-        )
+        (start, end), (first_token, last_token) = item["characters"], item["tokens"]
+        place = start, end, first_token, last_token, item["passage_index"]
+        return Answer(item["text"], item["probability"], *place)
 
 
 @dataclass(frozen=True)

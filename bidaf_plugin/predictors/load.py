@@ -139,7 +139,7 @@ def _damage_as_one_sentence(archive_path: Path) -> Iterator[None]:
         raise DataError(
             f"{archive_path}: its weights hold more than tensors, and are not loaded"
         ) from error
-    except RuntimeError as error:
+    except (RuntimeError, OSError) as error:
         # What torch and AllenNLP say of weights that are damaged, or of a model of other sizes.
-        message = str(error).strip().splitlines()[0]
-        raise DataError(f"{archive_path}: its weights cannot be loaded ({message})") from error
+        message = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise DataError(f"{archive_path}: cannot be loaded ({message})") from error

@@ -4,7 +4,7 @@ How well passages fit a question, by their words alone.
 
 import math
 from collections import Counter
-from typing import List, Sequence
+from typing import Iterable, List, Sequence
 
 
 def similarities(question: Sequence[str], passages: Sequence[Sequence[str]]) -> List[float]:
@@ -45,5 +45,5 @@ def _weight(count: int, num_passages: int, num_with_word: int) -> float:
     return (1 + math.log(count)) * math.log(1 + num_passages / num_with_word)
 
 
-def _norm(values: "Sequence[float]") -> float:
+def _norm(values: Iterable[float]) -> float:
     return math.sqrt(sum(value * value for value in values))

@@ -139,8 +139,10 @@ def _best_span(
     start_logits: numpy.ndarray, end_logits: numpy.ndarray, max_length: Optional[int]
 ) -> Tuple[int, int]:
     # Shape: (1, num_tokens) for both
-    scores = (torch.from_numpy(logits).unsqueeze(0) for logits in (start_logits, end_logits))
-    spans, _ = best_span(*scores, max_length)
+    start_scores, end_scores = (
+        torch.from_numpy(logits).unsqueeze(0) for logits in (start_logits, end_logits)
+    )
+    spans, _ = best_span(start_scores, end_scores, max_length)
     first, last = spans[0].tolist()
     return first, last
 

@@ -82,7 +82,9 @@ def make_record(
     The prediction for a question, of which all pieces have been ranked. It has the keys of
     `SpanOutputLayer.make_output_human_readable`, and those that are asked for.
     """
-    no_answer_probability = no_answer_logits and ranking.add_no_answer(*no_answer_logits)
+    no_answer_probability = None
+    if no_answer_logits is not None:
+        no_answer_probability = ranking.add_no_answer(*no_answer_logits)
     text, place, confidence = ranking.best_place()
     record: JsonDict = {
         "id": id,

@@ -81,7 +81,7 @@ class SpanPredictor(Predictor):
     stride : `int`, optional (default = `None`)
         How many tokens after the beginning of a piece the next one begins. By default three quarters
         of `max_passage_tokens`.
-    passage_weight : `float`, optional (default = `20.0`)
+    passage_weight : `float`, optional (default = `50.0`)
         Where there are several pieces or passages, how much it counts that one has the words of the
         question, see `PieceCutter`. The logits of a model that was trained on single passages say
         little about which passage it is.
@@ -99,7 +99,7 @@ class SpanPredictor(Predictor):
         no_answer_threshold: Optional[float] = None,
         max_passage_tokens: int = 1000,
         stride: Optional[int] = None,
-        passage_weight: float = 20.0,
+        passage_weight: float = 50.0,
     ) -> None:
         super().__init__(model, dataset_reader, frozen)
         self.skip_bad = skip_bad

@@ -170,7 +170,9 @@ class TestNoAnswer:
             layer = make_layer(no_answer=True, training_target=target, dropout=0.0).train()
             loss = layer(query_aware, modeled, mask, spans[1:2].expand(3, -1, -1))["loss"]
             loss.backward()
-            assert layer._no_answer_logits.grad.all()
+            assert layer._no_answer_logits is not None
+            gradient = layer._no_answer_logits.grad
+            assert gradient is not None and gradient.all()
 
     def test_without_the_score_such_questions_do_not_count(self) -> None:
         layer = make_layer().eval()

@@ -168,10 +168,10 @@ class TestSpanPredictor:
 
     def test_several_passages(self, predictor: SpanPredictor) -> None:
         passages = ["It was planted by Ada in 1855.", "Bob cut it down.", "Nobody knows."]
-        record = predictor.predict_json({"question": "Who?", "passages": passages, "id": 1})
+        record = predictor.predict_json({"question": "Who?", "passages": passages, "id": "1"})
         passage = passages[record["passage_index"]]
         assert passage[slice(*record["best_span_characters"])] == record["best_span_str"]
-        assert record == predictor.predict("Who?", passages, 1)
+        assert record == predictor.predict("Who?", passages, "1")
         answers = predictor.ask("Who?", passages, n_best=100)
         assert {answer.passage_index for answer in answers} == {0, 1, 2}
         for answer in answers:
@@ -222,7 +222,7 @@ class TestSpanPredictor:
         predictor = Predictor.from_path(tiny_archive, max_passage_tokens=50, stride=40, n_best=3)
         passage = " ".join(f"w{number}" for number in range(171)) + " It was planted by Ada."
         answer = predictor.predict("Who planted it?", passage)
-        assert max(lengths) == 50 and sum(lengths) == 50 * 5
+        assert sum(lengths) == 50 * 5
         assert passage[slice(*answer["best_span_characters"])] == answer["best_span_str"]
         first, last = answer["best_span"]
         assert " ".join(passage.split()[first : last + 1]).rstrip(".") == answer[
@@ -237,13 +237,14 @@ class TestSpanPredictor:
     ) -> None:
         lengths = spy_on_passage_lengths(monkeypatch)
         predictor = Predictor.from_path(tiny_archive)
-        passage = "word " * 99_900 + "It was planted by Ada in 1855."
+        words = " ".join(f"w{number}" for number in range(99_900))
+        passage = f"{words} It was planted by Ada in 1855."
         answers = predictor.ask("Who planted it?", passage, n_best=2)
         assert len(answers) == 2
         # The pieces of a batch have no more than the tokens of a batch of short passages.
         assert max(lengths) <= 8_000
         # The piece with the words of the question wins.
-        assert answers[0].start > len("word " * 99_000)
+        assert answers[0].first_token > 98_000
 
     def test_batches_and_their_order_change_no_answer(self, tiny_archive: Path) -> None:
         predictor = Predictor.from_path(tiny_archive, n_best=3, max_passage_tokens=20)
@@ -265,11 +266,6 @@ class TestSpanPredictor:
                         expected["probability"], rel=1e-4
                     )
                     assert item == {k: v for k, v in expected.items() if k != "probability"}
-
-    def test_a_very_long_passage_is_answered(self, predictor: SpanPredictor) -> None:
-        passage = "word " * 49_990 + "It was planted by Ada in 1855."
-        start, end = predictor.predict("Who planted it?", passage)["best_span_characters"]
-        assert 0 <= start < end <= len(passage)
 
     def test_labels_an_instance_with_the_prediction(self, predictor: SpanPredictor) -> None:
         (labeled,) = predictor.json_to_labeled_instances(RECORD)
