@@ -3,6 +3,7 @@ from bidaf_plugin.commands.answer import Answer as Answer
 from bidaf_plugin.commands.bidaf import Bidaf as Bidaf
 from bidaf_plugin.commands.calibrate import Calibrate as Calibrate
 from bidaf_plugin.commands.ensemble import Ensemble as Ensemble
+from bidaf_plugin.commands.export import Export as Export
 from bidaf_plugin.commands.pack_cloze import PackCloze as PackCloze
 from bidaf_plugin.commands.quickstart import Quickstart as Quickstart
 from bidaf_plugin.commands.score import Score as Score

@@ -1,4 +1,3 @@
-import re
 from typing import Any, Dict, List, Tuple
 
 from allennlp.data.tokenizers import Token, Tokenizer
@@ -7,17 +6,7 @@ from overrides import overrides
 from bidaf_plugin.tokenizers.chunk_table import ChunkTable
 from bidaf_plugin.tokenizers.text_tokens import TextTokens
 from bidaf_plugin.tokenizers.treebank_rules import TreebankRules
-
-# The characters at which the authors cut the words of a context once more, keeping each as a word:
-# hyphen, minus, em and en dash, slash, tilde, straight and curly quotes, degree sign.
-_SEPARATORS = "-\u2212\u2014\u2013/~\"'\u201c\u201d\u2018\u2019\u00b0"
-# Treebank tokenizers also make a word of every bracket, of every currency sign and of
-# the punctuation before a reference mark ("Paris.[1]", "1873.:33"); spaCy's rules leave these whole.
-_SEPARATOR_PATTERN = re.compile(
-    rf"([{_SEPARATORS}\[\](){{}}$£€]|[.,;:!?]+(?=[\[(])|[.,;!?]+:(?=\d)|(?<=[^\d.]):(?=\d))"
-)
-_CLITIC_PATTERN = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|m|d|re|ve|ll|em))", re.IGNORECASE)
-_CHUNK_PATTERN = re.compile(r"\S+")
+from bidaf_plugin.tokenizers.word_cutter import CHUNK_PATTERN, WordCutter
 
 
 @Tokenizer.register("ptb")
@@ -47,6 +36,7 @@ class PtbTokenizer(Tokenizer):
         self._split_compounds = split_compounds
         self._max_cached_chunks = max_cached_chunks
         self._rules = TreebankRules()
+        self._cut = WordCutter(self._rules.cut, split_compounds).cut
         self._pieces_of_chunk: Dict[str, List[Tuple[int, str]]] = {}
         self._chunk_table = ChunkTable(self._cut)
 
@@ -58,7 +48,7 @@ class PtbTokenizer(Tokenizer):
     @overrides
     def tokenize(self, text: str) -> List[Token]:
         tokens: List[Token] = []
-        for match in _CHUNK_PATTERN.finditer(text):
+        for match in CHUNK_PATTERN.finditer(text):
             chunk, start = match.group(), match.start()
             pieces = self._pieces_of_chunk.get(chunk)
             if pieces is None:
@@ -75,35 +65,3 @@ class PtbTokenizer(Tokenizer):
         if len(self._chunk_table) >= self._max_cached_chunks:
             self._chunk_table = ChunkTable(self._cut)
         return self._chunk_table.tokenize(texts)
-
-    def _cut(self, text: str) -> List[Tuple[int, str]]:
-        """The words of a text with their offsets."""
-        # Treebank rules never look across a blank, so each run of non-blanks stands alone.
-        if text.split() == [text]:
-            return self._cut_chunk(text, 0)
-        return [
-            word
-            for match in _CHUNK_PATTERN.finditer(text)
-            for word in self._cut_chunk(match.group(), match.start())
-        ]
-
-    def _cut_chunk(self, chunk: str, offset: int) -> List[Tuple[int, str]]:
-        words = []
-        for piece in self._rules.cut(chunk):
-            if not self._split_compounds or len(piece) == 1 or piece.isalnum():
-                words.append((offset, piece))
-            else:
-                words += _split_at_separators(offset, piece)
-            offset += len(piece)
-        return words
-
-
-def _split_at_separators(offset: int, piece: str) -> List[Tuple[int, str]]:
-    if _CLITIC_PATTERN.fullmatch(piece):
-        return [(offset, piece)]
-    parts = []
-    for part in _SEPARATOR_PATTERN.split(piece):
-        if part:
-            parts.append((offset, part))
-        offset += len(part)
-    return parts

@@ -1,0 +1,2 @@
+from bidaf_plugin.export.export_archive import export_archive as export_archive
+from bidaf_plugin.export.export_archive import export_predictor as export_predictor

@@ -1,0 +1,62 @@
+import re
+from typing import Callable, List, Tuple
+
+# The characters at which the authors cut the words of a context once more, keeping each as a word:
+# hyphen, minus, em and en dash, slash, tilde, straight and curly quotes, degree sign.
+_SEPARATORS = "-\u2212\u2014\u2013/~\"'\u201c\u201d\u2018\u2019\u00b0"
+# Treebank tokenizers also make a word of every bracket, of every currency sign and of
+# the punctuation before a reference mark ("Paris.[1]", "1873.:33"); spaCy's rules leave these whole.
+_SEPARATOR_PATTERN = re.compile(
+    rf"([{_SEPARATORS}\[\](){{}}$£€]|[.,;:!?]+(?=[\[(])|[.,;!?]+:(?=\d)|(?<=[^\d.]):(?=\d))"
+)
+_CLITIC_PATTERN = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|m|d|re|ve|ll|em))", re.IGNORECASE)
+CHUNK_PATTERN = re.compile(r"\S+")
+
+
+class WordCutter:
+    """
+    Cuts text into words by Treebank rules and, if wanted, by the authors' further cuts.
+
+    # Parameters
+
+    cut_chunk : `Callable[[str], List[str]]`
+        The Treebank rules: the words of a chunk, which is text without blanks.
+    split_compounds : `bool`
+        See `PtbTokenizer`.
+    """
+
+    def __init__(self, cut_chunk: Callable[[str], List[str]], split_compounds: bool) -> None:
+        self._apply_rules = cut_chunk
+        self._split_compounds = split_compounds
+
+    def cut(self, text: str) -> List[Tuple[int, str]]:
+        """The words of a text with their offsets."""
+        # Treebank rules never look across a blank, so each run of non-blanks stands alone.
+        if text.split() == [text]:
+            return self._cut_chunk(text, 0)
+        return [
+            word
+            for match in CHUNK_PATTERN.finditer(text)
+            for word in self._cut_chunk(match.group(), match.start())
+        ]
+
+    def _cut_chunk(self, chunk: str, offset: int) -> List[Tuple[int, str]]:
+        words = []
+        for piece in self._apply_rules(chunk):
+            if not self._split_compounds or len(piece) == 1 or piece.isalnum():
+                words.append((offset, piece))
+            else:
+                words += _split_at_separators(offset, piece)
+            offset += len(piece)
+        return words
+
+
+def _split_at_separators(offset: int, piece: str) -> List[Tuple[int, str]]:
+    if _CLITIC_PATTERN.fullmatch(piece):
+        return [(offset, piece)]
+    parts = []
+    for part in _SEPARATOR_PATTERN.split(piece):
+        if part:
+            parts.append((offset, part))
+        offset += len(part)
+    return parts

@@ -1,0 +1,136 @@
+"""
+The exported file as its users meet it: run by Python, in a process of its own, without AllenNLP.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+
+from bidaf_plugin.export import export_archive
+from bidaf_plugin.predictors.load import load_span_predictor
+from tests.export.export_archive_test import read_records
+from tests.helpers import FIXTURES, TINY_SQUAD
+
+
+@pytest.fixture(scope="module")
+def exported(tiny_archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("exported") / "model.zip"
+    export_archive(str(tiny_archive), str(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, str]:
+    """One in which nothing can be imported that a place to serve a model need not have."""
+    folder = tmp_path_factory.mktemp("blocked")
+    for name in ("allennlp", "spacy", "bidaf_plugin", "transformers", "overrides"):
+        (folder / f"{name}.py").write_text(f"raise ImportError('{name} must not be imported')\n")
+    return {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
+
+
+def run(
+    path: Path, environment: Dict[str, str], *arguments: str, stdin: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, str(path), *arguments],
+        env=environment,
+        cwd=path.parent,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def to_lines(records: List[Any]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+class TestCommand:
+    def test_answers_of_the_archive_without_allennlp(
+        self, exported: Path, environment: Dict[str, str], tiny_archive: Path, tmp_path: Path
+    ) -> None:
+        records = read_records(TINY_SQUAD) + read_records(FIXTURES / "squad" / "sample_dev.json")
+        questions, answers = tmp_path / "questions.jsonl", tmp_path / "answers.jsonl"
+        questions.write_text(to_lines(records))
+        ended = run(exported, environment, str(questions), "-o", str(answers))
+        assert ended.returncode == 0, ended.stderr
+        assert ended.stdout + ended.stderr == ""
+        found = [json.loads(line) for line in answers.read_text().splitlines()]
+        expected = load_span_predictor(str(tiny_archive)).predict_batch_json(records)
+        assert len(found) == len(records)
+        for answer, expected_answer in zip(found, expected, strict=True):
+            confidence = expected_answer.pop("confidence")
+            assert answer.pop("confidence") == pytest.approx(confidence, rel=1e-5)
+            assert answer == expected_answer
+
+    def test_one_question_a_pipe_and_an_unpacked_file(
+        self, exported: Path, environment: Dict[str, str], tmp_path: Path
+    ) -> None:
+        record = {"question": "Who planted it?", "passage": "Ada planted it."}
+        one = run(
+            exported,
+            environment,
+            *["--question", record["question"], "--passage", record["passage"]],
+        )
+        assert one.returncode == 0, one.stderr
+        answer = json.loads(one.stdout)
+        assert answer["id"] == ""
+        start, end = answer["best_span_characters"]
+        assert record["passage"][start:end] == answer["best_span_str"]
+        subprocess.run([sys.executable, "-m", "zipfile", "-e", str(exported), str(tmp_path)])
+        piped = run(tmp_path, environment, "-", "--skip-bad", stdin="x\n\n" + to_lines([record]))
+        bad, good = map(json.loads, piped.stdout.splitlines())
+        assert bad["error"].startswith("line 1: not JSON")
+        assert good == answer
+
+    @pytest.mark.parametrize(
+        "arguments, stdin, code, message",
+        [
+            (["-"], '{"question": "x"}\n', 1, "Error: line 1: 'passage' is missing"),
+            (["-"], '\n{"question": "x", "passage": " "}', 1, "Error: line 2: 'passage' is empty"),
+            (["--question", "x", "--passage", ""], "", 1, "Error: 'passage' is empty"),
+            (["none.jsonl"], "", 1, "No such file or directory: 'none.jsonl'"),
+            (["--question", "x"], "", 2, "give either QUESTIONS or both"),
+            (["-", "--max-answer-length", "0"], "", 2, "not a number of tokens, 1 or more"),
+        ],
+    )
+    def test_mistakes_are_one_sentence(
+        self,
+        exported: Path,
+        environment: Dict[str, str],
+        arguments: List[str],
+        stdin: str,
+        code: int,
+        message: str,
+    ) -> None:
+        ended = run(exported, environment, *arguments, stdin=stdin)
+        assert ended.returncode == code
+        assert message in ended.stderr
+        assert "Traceback" not in ended.stderr and ended.stdout == ""
+
+    def test_no_file_of_answers_is_left_by_a_mistake(
+        self, exported: Path, environment: Dict[str, str], tmp_path: Path
+    ) -> None:
+        out = tmp_path / "answers.jsonl"
+        ended = run(exported, environment, "-", "-o", str(out), stdin="{}\n")
+        assert ended.returncode == 1
+        assert list(tmp_path.iterdir()) == []
+
+    def test_is_imported_beside_the_package(
+        self, exported: Path, environment: Dict[str, str]
+    ) -> None:
+        program = (
+            f"import sys; sys.path.insert(0, {str(exported)!r}); from bidaf_answer import ExportedModel; "
+            f"print(ExportedModel({str(exported)!r}).answer('Who?', 'Ada did.')['best_span_str'])"
+        )
+        ended = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+        )
+        assert ended.returncode == 0, ended.stderr
+        assert ended.stdout.strip() in "Ada did."

@@ -1,0 +1,26 @@
+import pytest
+
+from bidaf_plugin.export.describe_text import describe_rules
+from bidaf_plugin.standalone.exported_rules import ExportedRules
+from bidaf_plugin.standalone.exported_tokenizer import ExportedTokenizer
+from bidaf_plugin.tokenizers import PtbTokenizer
+from tests.standalone.exported_rules_test import ODD_CHUNKS
+
+TEXTS = [
+    "It didn't  rain in 1641-1679. \n\t a\u00a0b",
+    " ".join(ODD_CHUNKS),
+    'It was 日本語 – naïve 😀text (1.5°C), the "North" Slope’s O\'Brien.[1]',
+    "",
+]
+
+
+class TestExportedTokenizer:
+    @pytest.mark.parametrize("split_compounds", [True, False])
+    def test_gives_the_tokens_of_the_tokenizer(self, split_compounds: bool) -> None:
+        exported = ExportedTokenizer(ExportedRules(describe_rules()), split_compounds)
+        for text in TEXTS:
+            tokens = PtbTokenizer(split_compounds).tokenize(text)
+            words, starts, ends = exported.tokenize(text)
+            assert words == [token.text for token in tokens]
+            assert starts == [token.idx for token in tokens]
+            assert ends == [token.idx_end for token in tokens]
