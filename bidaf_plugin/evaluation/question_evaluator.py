@@ -67,10 +67,10 @@ class QuestionEvaluator(Evaluator):
     def _answers(self, model: Model, output_dict: Dict[str, Any]) -> Iterable[Dict[str, Any]]:
         readable = getattr(model, self.postprocessor_fn_name)(output_dict)
         readable.pop("loss", None)
-        for values in zip(*readable.values(), strict=True):
-            # AllenNLP's `sanitize` makes the text "None" of None.
-            plain = (None if value is None else sanitize(value) for value in values)
-            yield dict(zip(readable, plain, strict=True))
+        return (
+            dict(zip(readable, values, strict=True))
+            for values in zip(*readable.values(), strict=True)
+        )
 
 
 def _instances_in_memory(data_loader: DataLoader) -> Optional[List[Instance]]:

@@ -25,6 +25,7 @@ from bidaf_plugin.modules.seq2seq_encoders import (
     SelfAttentionEncoder,
     UnpackedLstmEncoder,
 )
+from bidaf_plugin.nn.lstm_recurrence import join_directions
 
 
 def describe_encoder(encoder: Seq2SeqEncoder, place: str) -> List[Description]:
@@ -63,12 +64,8 @@ def _describe_lstm(lstm: torch.nn.LSTM, place: str) -> Description:
     tensors: Dict[str, torch.Tensor] = {}
     for layer in range(lstm.num_layers):
         # Of both directions: the order of `all_weights` is that of layers, and of directions in them.
-        input_weights, recurrent_weights, input_biases, recurrent_biases = zip(
-            *lstm.all_weights[2 * layer : 2 * layer + 2], strict=True
-        )
-        tensors[f"{layer}.input_weight"] = torch.cat(input_weights)
-        tensors[f"{layer}.recurrent_weights"] = torch.stack(recurrent_weights)
-        tensors[f"{layer}.bias"] = torch.cat(input_biases) + torch.cat(recurrent_biases)
+        weights = join_directions(lstm.all_weights[2 * layer : 2 * layer + 2])
+        tensors.update(with_prefix(str(layer), weights._asdict()))
     return Description({"type": "bilstm"}, tensors)
 
 

@@ -29,7 +29,7 @@ _PASSAGE = (
 )
 _QUESTIONS = ("Who built the mill?", "What's well-known about 1641-1679?", "Where's Dr. Ünal?")
 _TOLERANCE = 1e-4
-_PIECE_SETTINGS = ("max_tokens", "stride", "passage_weight")
+_PIECE_SETTINGS = ("max_tokens", "stride", "passage_weight", "piece_tokens")
 
 
 def export_archive(

@@ -3,7 +3,7 @@ The recurrence of a bidirectional LSTM, apart from the product with its input, w
 whatever way is cheapest. Values and gradients are those of `torch.nn.LSTM`.
 """
 
-from typing import Any, Iterable, List, Optional, Sequence
+from typing import Any, Iterable, List, NamedTuple, Optional, Sequence
 
 import torch
 
@@ -40,6 +40,44 @@ def run_bidirectional_lstm(
         gate_inputs.requires_grad or recurrent_weights.requires_grad
     )
     return _Recurrence.apply(gate_inputs, recurrent_weights, mask, is_trained)
+
+
+class RecurrentWeights(NamedTuple):
+    """
+    The weights of both directions, as the recurrence takes them.
+
+    # Parameters
+
+    input_weight : `torch.Tensor`
+        `W_ih`, shape `(2 * 4 * hidden_size, input_size)`.
+    bias : `torch.Tensor`
+        `b_ih + b_hh`, shape `(2 * 4 * hidden_size,)`.
+    recurrent_weights : `torch.Tensor`
+        `W_hh`, shape `(2, 4 * hidden_size, hidden_size)`.
+    """
+
+    input_weight: torch.Tensor
+    bias: torch.Tensor
+    recurrent_weights: torch.Tensor
+
+
+def join_directions(directions: Sequence[Sequence[torch.Tensor]]) -> RecurrentWeights:
+    """
+    # Parameters
+
+    directions : `Sequence[Sequence[torch.Tensor]]`
+        Of the forward and the backward direction, what `torch.nn.LSTM.all_weights` has of a layer.
+    """
+    input_weights, recurrent_weights, input_biases, recurrent_biases = zip(*directions, strict=True)
+    hidden_size = recurrent_weights[0].size(1)
+    # The cell gate, the third of four, doubled.
+    # Shape: (4 * hidden_size,)
+    scale = input_biases[0].new_tensor([1, 1, 2, 1]).repeat_interleave(hidden_size)
+    return RecurrentWeights(
+        torch.cat(input_weights) * scale.repeat(2).unsqueeze(-1),
+        (torch.cat(input_biases) + torch.cat(recurrent_biases)) * scale.repeat(2),
+        torch.stack(recurrent_weights) * scale.unsqueeze(-1),
+    )
 
 
 class _Recurrence(torch.autograd.Function):

@@ -38,17 +38,22 @@ class PassageCutter:
     # Parameters
 
     max_tokens : `int`
-        The largest number of tokens of a piece.
+        Passages with more tokens are cut.
     stride : `int`
         How many tokens after the beginning of a piece the next one begins.
     passage_weight : `float`
         How much it counts that a piece has the words of the question.
+    piece_tokens : `int`
+        The number of tokens of a piece.
     """
 
-    def __init__(self, max_tokens: int, stride: int, passage_weight: float) -> None:
+    def __init__(
+        self, max_tokens: int, stride: int, passage_weight: float, piece_tokens: int
+    ) -> None:
         self._max_tokens = max_tokens
         self._stride = stride
         self._passage_weight = passage_weight
+        self._piece_tokens = piece_tokens
         # By the passage, which is kept so that no other gets its id.
         self._cut_passages: Dict[int, Tuple[Tokens, List[Tuple[int, Tokens]]]] = {}
 
@@ -74,9 +79,9 @@ class PassageCutter:
             return [(0, passage)]
         if id(passage) not in self._cut_passages:
             # The last piece ends with the passage and is as long as the others.
-            last = length - self._max_tokens
+            last = length - self._piece_tokens
             pieces = [
-                (first, passage.part(first, first + self._max_tokens))
+                (first, passage.part(first, first + self._piece_tokens))
                 for first in (*range(0, last, self._stride), last)
             ]
             self._cut_passages[id(passage)] = passage, pieces

@@ -6,7 +6,7 @@ from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 from overrides import overrides
 
 from bidaf_plugin.modules.fast_dropout import FastDropout
-from bidaf_plugin.nn.lstm_recurrence import run_bidirectional_lstm
+from bidaf_plugin.nn.lstm_recurrence import join_directions, run_bidirectional_lstm
 from bidaf_plugin.nn.passage_vectors import PassageVectors, WholeVectors
 
 _KERNELS = ("auto", "torch", "unrolled")
@@ -186,23 +186,10 @@ def _run_unrolled(
     vectors: PassageVectors,
     mask: torch.Tensor,
 ) -> torch.Tensor:
-    input_weights, recurrent_weights, input_biases, recurrent_biases = zip(
-        forward_lstm.all_weights[0], backward_lstm.all_weights[0], strict=True
-    )
-    # The recurrence wants the cell gate, the third of four, doubled.
-    # Shape: (4 * hidden_size,)
-    scale = mask.new_tensor([1, 1, 2, 1], dtype=input_weights[0].dtype).repeat_interleave(
-        forward_lstm.hidden_size
-    )
-    # Shape: (2 * 4 * hidden_size, input_size)
-    weight = torch.cat(input_weights) * scale.repeat(2).unsqueeze(-1)
-    # Shape: (2 * 4 * hidden_size,)
-    bias = (torch.cat(input_biases) + torch.cat(recurrent_biases)) * scale.repeat(2)
-    # Shape: (2, 4 * hidden_size, hidden_size)
-    recurrent_weight = torch.stack(recurrent_weights) * scale.unsqueeze(-1)
+    weights = join_directions([forward_lstm.all_weights[0], backward_lstm.all_weights[0]])
     # Shape: (batch_size, length, 2 * 4 * hidden_size)
-    gate_inputs = vectors.project(weight, bias)
-    return run_bidirectional_lstm(gate_inputs, recurrent_weight, mask)
+    gate_inputs = vectors.project(weights.input_weight, weights.bias)
+    return run_bidirectional_lstm(gate_inputs, weights.recurrent_weights, mask)
 
 
 def _run_torch_kernels(
