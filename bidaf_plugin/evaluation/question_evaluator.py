@@ -67,8 +67,10 @@ class QuestionEvaluator(Evaluator):
     def _answers(self, model: Model, output_dict: Dict[str, Any]) -> Iterable[Dict[str, Any]]:
         readable = getattr(model, self.postprocessor_fn_name)(output_dict)
         readable.pop("loss", None)
-        for values in zip(*readable.values(), strict=True):
-            yield dict(zip(readable, values, strict=True))
+        return (
+            dict(zip(readable, values, strict=True))
+            for values in zip(*readable.values(), strict=True)
+        )
 
 
 def _instances_in_memory(data_loader: DataLoader) -> Optional[List[Instance]]:
