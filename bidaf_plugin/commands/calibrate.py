@@ -1,9 +1,11 @@
 import argparse
+import os
 import sys
 
 from overrides import overrides
 
 from bidaf_plugin.commands.action import Action
+from bidaf_plugin.common.errors import DataError
 
 
 @Action.register("calibrate")
@@ -45,6 +47,8 @@ class Calibrate(Action):
         from bidaf_plugin.predictors.load import load_span_predictor
 
         check_can_be_written(args.output)
+        if not os.path.isfile(args.archive):
+            raise DataError(f"{args.archive}: there is no such file; expected a model.tar.gz")
         paragraphs = read_gold_paragraphs(args.data)
         # Passages are read whole, so that every question has its logits from one pass of the model.
         predictor = load_span_predictor(

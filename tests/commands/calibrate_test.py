@@ -88,4 +88,7 @@ class TestCalibrate:
         ):
             with pytest.raises(DataError, match=message):
                 run_action("calibrate", tiny_archive, data, "-o", out)
+        # The folder of a run can be loaded, but there is no archive to write anew.
+        with pytest.raises(DataError, match="expected a model.tar.gz"):
+            run_action("calibrate", tiny_archive.parent, wrong, "-o", out)
         assert not out.exists()
