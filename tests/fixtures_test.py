@@ -107,3 +107,22 @@ class TestSample:
                 question.startswith(before) and question.endswith(after)
                 for question in train_questions
             )
+
+
+class TestV2Sample:
+    """The sample in the format of SQuAD 2.0."""
+
+    def test_the_file_is_what_the_generator_writes(self, generator: ModuleType) -> None:
+        written = (FIXTURES / "squad" / "sample_v2.json").read_bytes()
+        assert written == generator.serialise(generator.make_v2_sample().dataset).encode("utf-8")
+
+    def test_has_questions_of_both_kinds(self) -> None:
+        dataset = read("v2")
+        assert dataset["version"] == "v2.0"
+        questions = [question for p in paragraphs(dataset) for question in p["qas"]]
+        impossible = [question for question in questions if question["is_impossible"]]
+        assert 0.2 < len(impossible) / len(questions) < 0.5
+        for question in questions:
+            assert bool(question["answers"]) != question["is_impossible"]
+            assert ("plausible_answers" in question) == question["is_impossible"]
+        assert len({question["id"] for question in questions}) == len(questions)

@@ -22,6 +22,7 @@ import bidaf_plugin  # noqa: F401  (registers everything)
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
 TINY_SQUAD = FIXTURES / "squad" / "tiny.json"
+SAMPLE_V2 = FIXTURES / "squad" / "sample_v2.json"
 
 _DATA = os.environ.get("BIDAF_DATA", "")
 REAL_DATA = Path(_DATA) if _DATA else None

@@ -59,6 +59,12 @@ class TestTrainingConfigs:
         build_model(params, read_tiny(params))
         assert params["model"]["modeling_layer"]["input_size"] == 8 * 7
 
+    def test_squad_2_is_one_choice(self) -> None:
+        assert "no_answer" not in load("bidaf_squad.jsonnet")["model"]["output_layer"]
+        params = load("bidaf_squad2.jsonnet")
+        assert params["model"]["output_layer"]["no_answer"] is True
+        assert params["train_data_path"].endswith("train-v2.0.json")
+
     def test_allennlp_s_lstm_can_be_chosen(self) -> None:
         params = tiny_params("lstm:: 'lstm'")
         build_model(params, read_tiny(params))

@@ -5,6 +5,7 @@ What people see when their input is at fault: one sentence and exit code 1, with
 import gzip
 import json
 import os
+import pickle
 import re
 import sys
 import tarfile
@@ -46,6 +47,9 @@ def _one_sentence(error: BaseException) -> Optional[str]:
     if isinstance(error, (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)):
         archive = _find_local(error, "load_archive", "archive_file")
         return archive and f"{archive}: the archive is truncated or damaged ({error})"
+    if isinstance(error, pickle.UnpicklingError):
+        archive = _find_local(error, "load_archive", "archive_file")
+        return archive and f"{archive}: its weights hold more than tensors"
     if isinstance(error, TypeError) and _came_through(error, "from_params", "from_archive"):
         return f"in the config or the predictor's arguments: {error}"
     if isinstance(error, (ValueError, KeyError)) and _came_through(error, "with_overrides"):

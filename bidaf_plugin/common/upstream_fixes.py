@@ -14,6 +14,7 @@ This is the whole list:
 | `--recover` fails on numpy numbers in a checkpoint | `allow_numpy_numbers`, here |
 | warnings about calls that AllenNLP makes | `silence_known_warnings`, here |
 | a traceback where the user's input is at fault | `show_errors_as_sentences`, here |
+| an archive can write files anywhere | `common/archives.py` |
 | `predict` does not name the bad line, and takes one question at a time | `commands/predict.py` |
 """
 
@@ -26,6 +27,7 @@ import torch
 from allennlp.common import logging as allennlp_logging
 
 from bidaf_plugin.commands.predict import install_predict_manager
+from bidaf_plugin.common.archives import install_careful_extraction
 from bidaf_plugin.common.errors import install_error_messages
 from bidaf_plugin.training.random_state_callback import install_random_state_callback
 
@@ -69,5 +71,6 @@ def apply_upstream_fixes() -> None:
     allow_numpy_numbers()
     silence_known_warnings()
     show_errors_as_sentences()
+    install_careful_extraction()
     install_predict_manager()
     install_random_state_callback()

@@ -26,9 +26,15 @@ class Answer(NamedTuple):
 
 
 class Question(NamedTuple):
+    """
+    A question and its gold answers. It has none if they are not known, or if the passage does not
+    answer it: then it `is_impossible`, as SQuAD 2.0 calls it.
+    """
+
     id: str
     text: str
     answers: List[Answer]
+    is_impossible: bool = False
 
 
 class Paragraph(NamedTuple):
@@ -41,8 +47,9 @@ class Paragraph(NamedTuple):
 
 def read_squad_json(file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
     """
-    The paragraphs of a SQuAD file: JSON, plain or gzipped, a path or a URL. Questions need no
-    answers. Text is stripped at neither end, so that offsets stay those of the file.
+    The paragraphs of a SQuAD file, version 1.1 or 2.0: JSON, plain or gzipped, a path or a URL.
+    Questions need no answers. Text is stripped at neither end, so that offsets stay those of the file.
+    (What SQuAD 2.0 has under "plausible_answers" are no answers.)
 
     # Raises
 
@@ -104,7 +111,10 @@ def _read_paragraph(paragraph: Any, place: str) -> Paragraph:
         if not text.strip():
             raise DataError(f"{question_place}: 'question' is empty")
         answers = _read_answers(question, passage, question_place)
-        questions.append(Question(question_id, text, answers))
+        is_impossible = _get(question, "is_impossible", bool, question_place, default=False)
+        if is_impossible and answers:
+            raise DataError(f"{question_place}: 'is_impossible' is true, but there are answers")
+        questions.append(Question(question_id, text, answers, is_impossible))
     return Paragraph(place, passage, questions)
 
 
@@ -125,7 +135,7 @@ def _read_answers(question: Dict[str, Any], passage: str, place: str) -> List[An
     return answers
 
 
-_TYPE_NAMES = {list: "a list", str: "a string", int: "a whole number"}
+_TYPE_NAMES = {list: "a list", str: "a string", int: "a whole number", bool: "true or false"}
 
 
 def _get(record: Any, key: str, kind: type, place: str, default: Optional[Any] = None) -> Any:
@@ -137,7 +147,7 @@ def _get(record: Any, key: str, kind: type, place: str, default: Optional[Any] =
     if value is None and key not in record:
         raise DataError(f"{place}: the key {key!r} is missing; found {sorted(record)!r:.200}")
     # True and False are ints to Python, but not to the writer of a JSON file.
-    if not isinstance(value, kind) or isinstance(value, bool):
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise DataError(f"{place}: {key!r} must be {_TYPE_NAMES[kind]}, found {value!r:.60}")
     if isinstance(value, str):
         check_is_text(value, f"{place}, {key!r}")

@@ -128,6 +128,27 @@ class TestPredictManager:
         PredictManager(predictor, str(source), output, batch_size, False, False).run()
         assert sizes == expected
 
+    def test_several_passages_long_passages_and_n_best(
+        self, tiny_archive: Path, tmp_path: Path
+    ) -> None:
+        settings = {"n_best": 2, "max_passage_tokens": 15}
+        questions = [
+            {"id": 0, "question": "Who?", "passages": ["It was Ada.", "It was Bob. " * 9]},
+            GOOD,
+            {"id": 2, "question": "Who?", "passage": "It was Bob. " * 20},
+        ]
+        lines = [json.dumps(item).encode() for item in questions]
+        answers = run(tiny_archive, lines, tmp_path, **settings)
+        predictor = Predictor.from_path(tiny_archive, **settings)
+        for question, answer in zip(questions, answers, strict=True):
+            alone = predictor.predict_json(question)
+            assert sorted(answer) == sorted(alone)
+            for key in ("id", "best_span_str", "best_span_characters"):
+                assert answer[key] == alone[key]
+            assert [i["text"] for i in answer["n_best"]] == [i["text"] for i in alone["n_best"]]
+            assert len(answer["n_best"]) == 2
+        assert ["passage_index" in answer for answer in answers] == [True, False, False]
+
     def test_a_passage_is_tokenized_once(
         self, tiny_archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

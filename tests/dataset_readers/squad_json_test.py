@@ -7,7 +7,7 @@ import pytest
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.squad_json import read_squad_json
-from tests.helpers import TINY_SQUAD
+from tests.helpers import REAL_DATA, SAMPLE_V2, TINY_SQUAD, needs_real_data
 
 
 def change(edit: Callable[[Dict[str, Any]], Any], tmp_path: Path) -> Path:
@@ -46,6 +46,21 @@ class TestReadSquadJson:
         (question, *_), *_ = (paragraph.questions for paragraph in read_squad_json(path))
         assert question.answers == []
 
+    def test_reads_version_2(self) -> None:
+        questions = [q for p in read_squad_json(SAMPLE_V2) for q in p.questions]
+        impossible = [question for question in questions if question.is_impossible]
+        assert 0 < len(impossible) < len(questions)
+        # What is plausible is no answer.
+        assert all(bool(q.answers) != q.is_impossible for q in questions)
+
+    @needs_real_data
+    def test_reads_the_real_version_2(self) -> None:
+        assert REAL_DATA is not None
+        paragraphs = read_squad_json(REAL_DATA / "squad" / "dev-v2.0-half.json.gz")
+        questions = [question for paragraph in paragraphs for question in paragraph.questions]
+        assert len(questions) == 6078
+        assert all(bool(q.answers) != q.is_impossible for q in questions)
+
     @pytest.mark.parametrize(
         "edit, words",
         [
@@ -82,6 +97,14 @@ class TestReadSquadJson:
             (
                 lambda squad: first_question(squad)["answers"][0].update(answer_start=-1),
                 ["'tiny-1'", "'answer_start' -1"],
+            ),
+            (
+                lambda squad: first_question(squad).update(is_impossible="no"),
+                ["'tiny-1'", "'is_impossible'", "true or false"],
+            ),
+            (
+                lambda squad: first_question(squad).update(is_impossible=True),
+                ["'tiny-1'", "'is_impossible' is true, but there are answers"],
             ),
             (
                 lambda squad: first_question(squad)["answers"][0].update(text=""),

@@ -13,7 +13,7 @@ from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers import BidafSquadReader
 from bidaf_plugin.dataset_readers.squad_json import Answer
 from bidaf_plugin.metrics.squad_em_and_f1 import exact_match
-from tests.helpers import REAL_DATA, TINY_SQUAD, as_tensors, needs_real_data
+from tests.helpers import REAL_DATA, SAMPLE_V2, TINY_SQUAD, as_tensors, needs_real_data
 
 
 def span_texts(instance: Instance) -> List[str]:
@@ -71,6 +71,17 @@ class TestBidafSquadReader:
         assert instance["answer_spans"].array.tolist() == [[2, 2]]
         with pytest.raises(DataError, match="not inside"):
             reader.text_to_instance("Who?", "It was Ada.", "x", [Answer("Bob", 70)])
+
+    def test_impossible_questions_are_told_from_those_without_known_answers(self) -> None:
+        instances = list(BidafSquadReader().read(SAMPLE_V2))
+        spans = [instance["answer_spans"].array.tolist() for instance in instances]
+        answers = [instance["metadata"]["answers"] for instance in instances]
+        assert [[-2, -2]] in spans and [[-1, -1]] not in spans
+        for span, texts in zip(spans, answers, strict=True):
+            assert (span == [[-2, -2]]) == (texts == [])
+        reader = BidafSquadReader()
+        own_text = reader.text_to_instance("Who?", "It was Ada.", is_impossible=True)
+        assert own_text["answer_spans"].array.tolist() == [[-2, -2]]
 
     @pytest.mark.parametrize("question, passage", [("", "a b"), ("Who?", " \n ")])
     def test_empty_text_is_refused(self, question: str, passage: str) -> None:

@@ -14,7 +14,7 @@ from allennlp.data.tokenizers import WhitespaceTokenizer
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers import BidafSquadReader
 from bidaf_plugin.tokenizers import PtbTokenizer
-from tests.helpers import TINY_SQUAD
+from tests.helpers import SAMPLE_V2, TINY_SQUAD
 
 
 def read(reader: BidafSquadReader, path: Path = TINY_SQUAD) -> List[Dict[str, Any]]:
@@ -59,6 +59,12 @@ class TestTokenCache:
         batch = Batch(instances)
         batch.index_instances(Vocabulary.from_instances(instances))
         assert batch.as_tensor_dict()["passage"]["tokens"]["tokens"].min() >= 0
+
+    def test_keeps_which_questions_are_impossible(self, tmp_path: Path) -> None:
+        expected = read(BidafSquadReader(), SAMPLE_V2)
+        assert [[-2, -2]] in [item["spans"] for item in expected]
+        assert read(cached(tmp_path), SAMPLE_V2) == expected
+        assert read(cached(tmp_path), SAMPLE_V2) == expected
 
     def test_other_settings_or_another_file_are_read_anew(self, tmp_path: Path) -> None:
         read(cached(tmp_path))

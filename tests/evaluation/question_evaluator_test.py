@@ -74,3 +74,14 @@ class TestQuestionEvaluator:
         QuestionEvaluator()(archive.model, loader)
         shown = capsys.readouterr().err
         assert "f1: " in shown and "questions/s" in shown and "100%" in shown
+
+    def test_no_answer_is_null(self, v2_archive: Path, tmp_path: Path) -> None:
+        archive = load_archive(v2_archive, overrides='{"model.output_layer.no_answer_threshold": 0}')
+        path = tmp_path / "answers.jsonl"
+        metrics = QuestionEvaluator()(
+            archive.model, make_loader(archive), predictions_output_file=path
+        )
+        for answer in map(json.loads, path.read_text().splitlines()):
+            assert answer["best_span"] is None and answer["best_span_characters"] is None
+            assert answer["best_span_str"] == "" and answer["no_answer_probability"] > 0
+        assert metrics["em"] == metrics["has_answer_em"] == 0

@@ -1,4 +1,5 @@
 from bidaf_plugin.fields import AnswerSpansField
+from bidaf_plugin.fields.answer_spans_field import IMPOSSIBLE
 
 
 class TestAnswerSpansField:
@@ -16,3 +17,7 @@ class TestAnswerSpansField:
         field = AnswerSpansField([])
         assert field.array.tolist() == [[-1, -1]]
         assert field == field.empty_field() != AnswerSpansField([(0, 0)])
+
+    def test_an_impossible_question_is_told_from_one_without_known_answers(self) -> None:
+        field = AnswerSpansField([IMPOSSIBLE])
+        assert field.as_tensor({"num_answers": 2}).tolist() == [[-2, -2], [-1, -1]]

@@ -24,7 +24,7 @@ class TestQuestionMetadata:
         assert {**metadata}["answers"] == ["Ada"]
         assert len(metadata) == 6
         with pytest.raises(KeyError):
-            metadata["with_answers"]
+            metadata["changed"]
 
     def test_becomes_json_with_words_for_tokens(self, metadata: QuestionMetadata) -> None:
         sanitized = sanitize([metadata])[0]
@@ -35,6 +35,6 @@ class TestQuestionMetadata:
         received = pickle.loads(pickle.dumps(metadata))
         assert sanitize(received) == sanitize(metadata)
 
-    def test_answers_can_be_replaced(self, metadata: QuestionMetadata) -> None:
-        assert metadata.with_answers(["It"]).answers == ["It"]
+    def test_values_can_be_replaced(self, metadata: QuestionMetadata) -> None:
+        assert metadata.changed(answers=["It"]).answers == ["It"]
         assert metadata.answers == ["Ada"]

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 from random import Random
 from typing import Any, Dict
@@ -11,7 +12,14 @@ from allennlp.data import DatasetReader
 from allennlp.models import load_archive
 
 from bidaf_plugin.common.errors import DataError
-from tests.helpers import as_tensors, build_model, read_tiny, tiny_params, without_onednn
+from tests.helpers import (
+    SAMPLE_V2,
+    as_tensors,
+    build_model,
+    read_tiny,
+    tiny_params,
+    without_onednn,
+)
 
 
 class TestAttentionFlow:
@@ -115,6 +123,34 @@ class TestAttentionFlow:
         assert model.get_metrics() == {}
         with pytest.raises(DataError, match="no question with an answer"):
             model.train()(**alone)
+
+    def test_learns_which_questions_have_no_answer(self, v2_archive: Path) -> None:
+        archive = load_archive(v2_archive)
+        metrics = json.loads((v2_archive.parent / "metrics.json").read_text())
+        for name in ("em", "f1", "has_answer_em", "has_answer_f1", "no_answer_em"):
+            assert f"best_validation_{name}" in metrics
+        instances = list(archive.validation_dataset_reader.read(SAMPLE_V2))
+        is_impossible = [not instance["metadata"]["answers"] for instance in instances]
+        answers = archive.model.eval().forward_on_instances(instances)
+        texts = [answer["best_span_str"] for answer in answers]
+        right = sum(text == "" for text, none in zip(texts, is_impossible, strict=True) if none)
+        assert metrics["best_validation_no_answer_em"] == pytest.approx(
+            100 * right / sum(is_impossible)
+        )
+        (logits,) = (p for n, p in archive.model.named_parameters() if "no_answer" in n)
+        assert logits.all()  # they start as zero
+
+    def test_a_model_without_the_score_ignores_such_questions(self) -> None:
+        params = tiny_params()
+        reader = DatasetReader.from_params(Params(params["validation_dataset_reader"]))
+        instances = list(reader.read(SAMPLE_V2))
+        possible = [instance for instance in instances if instance["metadata"]["answers"]]
+        model = build_model(params, instances)
+        results = []
+        for some in (instances, possible):
+            loss = model(**as_tensors(some, model.vocab))["loss"].item()
+            results.append((loss, model.get_metrics(reset=True)))
+        assert results[0] == (pytest.approx(results[1][0]), pytest.approx(results[1][1]))
 
     @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
     def test_half_precision_gives_finite_numbers(self, dtype: torch.dtype) -> None:

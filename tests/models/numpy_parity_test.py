@@ -370,6 +370,25 @@ class TestNumpyParity:
         loss = model(**as_tensors(examples.instances, model.vocab))["loss"].detach()
         assert_close(loss, sum(losses) / len(losses))
 
+    @pytest.mark.parametrize("end_input", ["authors_code", "paper_text"])
+    def test_no_answer(self, examples: Examples, end_input: str) -> None:
+        model = make_model(examples, no_answer=True, end_input=end_input)
+        choices = Choices(no_answer=True, end_input=end_input)
+        network = NumpyBidaf(to_numpy(model), choices)
+        outputs = run_plugin(model, examples.instances)
+        losses = []
+        for i, instance in enumerate(examples.instances):
+            expected = run_numpy(network, instance, model.vocab)
+            length = len(expected["p1"]) - 1
+            assert_close(outputs["span_start_log_probs"][i, :length].exp(), expected["p1"][:-1])
+            assert_close(outputs["span_end_log_probs"][i, :length].exp(), expected["p2"][:-1])
+            none = expected["p1"][-1] * expected["p2"][-1]
+            assert_close(outputs["no_answer_probability"][i], none)
+            losses.append(-numpy.log(none))
+        tensors = as_tensors(examples.instances, model.vocab)
+        tensors["answer_spans"][:] = -2
+        assert_close(model(**tensors)["loss"].detach(), sum(losses) / len(losses))
+
     @pytest.mark.parametrize("sign", [1, -1])
     @pytest.mark.parametrize("lstm", ["unpacked_lstm", "lstm"])
     def test_what_flows_between_the_layers(self, examples: Examples, lstm: str, sign: int) -> None:

@@ -1,8 +1,9 @@
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 import torch
 from allennlp.common.checks import ConfigurationError
+from allennlp.data import Token
 
 from bidaf_plugin.modules import UnpackedLstmEncoder
 from bidaf_plugin.modules.output_layers import SpanOutputLayer
@@ -84,3 +85,124 @@ class TestSpanOutputLayer:
     def test_an_end_encoder_of_another_size_is_refused_with_both_numbers(self) -> None:
         with pytest.raises(ConfigurationError, match="end_encoder.*20.*9|end_encoder.*9.*20"):
             SpanOutputLayer(8, 4, UnpackedLstmEncoder(9, 2))
+
+    def test_log_probabilities_are_the_softmax_of_the_logits(self) -> None:
+        output = make_layer().eval()(self.query_aware, self.modeled, self.mask)
+        for side in ("start", "end"):
+            logits, log_probs = output[f"span_{side}_logits"], output[f"span_{side}_log_probs"]
+            assert logits.dtype == torch.float32
+            torch.testing.assert_close(logits[1, :4].log_softmax(dim=0), log_probs[1, :4])
+            assert (logits[1, 4:] == torch.finfo(torch.float32).min).all()
+
+    @pytest.mark.parametrize("no_answer", [False, True])
+    @pytest.mark.parametrize("temperature", [0.5, 3.0])
+    def test_temperature(self, temperature: float, no_answer: bool) -> None:
+        plain = make_layer(no_answer=no_answer).eval()
+        tempered = make_layer(no_answer=no_answer, temperature=temperature).eval()
+        assert plain.state_dict().keys() == tempered.state_dict().keys()
+        expected = plain(self.query_aware, self.modeled, self.mask)
+        output = tempered(self.query_aware, self.modeled, self.mask)
+        for side in ("start", "end"):
+            # The logits of the end, too, are divided and not otherwise changed.
+            logits = expected[f"span_{side}_logits"] / temperature
+            found = output[f"span_{side}_logits"]
+            torch.testing.assert_close(found[self.mask], logits[self.mask])
+            assert (found[~self.mask] == torch.finfo(torch.float32).min).all()
+            assert torch.isfinite(output[f"span_{side}_log_probs"]).all()
+        assert torch.equal(output["best_span"], expected["best_span"])
+        assert not torch.equal(output["confidence"], expected["confidence"])
+        spans = torch.tensor([[[1, 2]], [[0, 3]]])
+        losses = [
+            layer.train()(self.query_aware, self.modeled, self.mask, spans)["span_end_logits"]
+            for layer in (make_layer(dropout=0.0), make_layer(dropout=0.0, temperature=temperature))
+        ]
+        # Training knows nothing of it.
+        assert torch.equal(*losses)
+        with pytest.raises(ConfigurationError, match="temperature must be larger than 0"):
+            make_layer(temperature=0.0)
+
+
+class TestNoAnswer:
+    def setup_method(self) -> None:
+        TestSpanOutputLayer.setup_method(self)  # type: ignore[arg-type]
+        self.query_aware: WholeVectors
+        self.modeled: torch.Tensor
+        self.mask: torch.Tensor
+
+    def make_layer(self, start: float, end: float, **choices: Any) -> SpanOutputLayer:
+        layer = make_layer(no_answer=True, **choices).eval()
+        assert layer._no_answer_logits is not None
+        with torch.no_grad():
+            layer._no_answer_logits.copy_(torch.tensor([start, end]))
+        return layer
+
+    def test_only_models_that_ask_for_it_have_it(self) -> None:
+        without, with_score = make_layer(), make_layer(no_answer=True)
+        assert set(with_score.state_dict()) - set(without.state_dict()) == {"_no_answer_logits"}
+        output = without.eval()(self.query_aware, self.modeled, self.mask)
+        assert not [name for name in output if "no_answer" in name]
+
+    def test_is_one_more_outcome_of_both_softmaxes(self) -> None:
+        output = self.make_layer(0.3, -0.4)(self.query_aware, self.modeled, self.mask)
+        none = torch.ones(2)
+        for side, logit in (("start", 0.3), ("end", -0.4)):
+            # Shape: (batch_size, passage_length + 1)
+            logits = torch.cat([output[f"span_{side}_logits"], torch.full((2, 1), logit)], dim=1)
+            probs = logits.softmax(dim=1)
+            torch.testing.assert_close(output[f"span_{side}_log_probs"].exp(), probs[:, :-1])
+            none = none * probs[:, -1]
+        torch.testing.assert_close(output["no_answer_probability"], none)
+        torch.testing.assert_close(output["no_answer_logits"], torch.tensor([[0.3, -0.4]] * 2))
+
+    def test_loss_of_questions_that_cannot_be_answered(self) -> None:
+        layer = self.make_layer(0.3, -0.4)
+        # The second cannot be answered, and of a third nothing is known.
+        query_aware = WholeVectors(torch.cat([self.query_aware.whole(), torch.randn(1, 6, 8)]))
+        modeled = torch.cat([self.modeled, torch.randn(1, 6, 4)])
+        mask = torch.cat([self.mask, self.mask[:1]])
+        spans = torch.tensor([[[1, 2], [3, 3]], [[-2, -2], [-1, -1]], [[-1, -1], [-1, -1]]])
+        output = layer(query_aware, modeled, mask, spans)
+        log_probs = output["span_start_log_probs"], output["span_end_log_probs"]
+        expected = -(log_probs[0][0, 1] + log_probs[1][0, 2])
+        expected = expected - output["no_answer_probability"][1].log()
+        torch.testing.assert_close(output["loss"], expected / 2)
+        for target in ("first", "drawn"):
+            layer = make_layer(no_answer=True, training_target=target, dropout=0.0).train()
+            loss = layer(query_aware, modeled, mask, spans[1:2].expand(3, -1, -1))["loss"]
+            loss.backward()
+            assert layer._no_answer_logits.grad.all()
+
+    def test_without_the_score_such_questions_do_not_count(self) -> None:
+        layer = make_layer().eval()
+        spans = torch.tensor([[[1, 2]], [[-2, -2]]])
+        loss = layer(self.query_aware, self.modeled, self.mask, spans)["loss"]
+        spans[1] = -1
+        unknown = layer(self.query_aware, self.modeled, self.mask, spans)["loss"]
+        assert torch.equal(loss, unknown)
+        spans[:] = -2
+        assert "loss" not in layer(self.query_aware, self.modeled, self.mask, spans)
+
+    @pytest.mark.parametrize(
+        "logit, threshold, wins",
+        [(20.0, None, True), (-20.0, None, False), (20.0, 1.5, False), (-20.0, 0.0, True)],
+    )
+    def test_wins_over_the_best_span_or_over_a_threshold(
+        self, logit: float, threshold: Optional[float], wins: bool
+    ) -> None:
+        layer = self.make_layer(logit, logit, no_answer_threshold=threshold)
+        output = layer(self.query_aware, self.modeled, self.mask)
+        assert (output["best_span"] == -2).all() == wins
+        assert (output["confidence"] == output["no_answer_probability"]).all() == wins
+        tokens = [Token("x", index, index + 1) for index in range(6)]
+        item = {"id": "a", "passage": "xxxxxx", "passage_tokens": tokens, "answers": []}
+        readable = layer.make_output_human_readable(output, [item] * 2)
+        for column in ("best_span", "best_span_characters"):
+            assert [value is None for value in readable[column]] == [wins] * 2
+        assert [text == "" for text in readable["best_span_str"]] == [wins] * 2
+        assert readable["no_answer_probability"] == output["no_answer_probability"].tolist()
+
+    def test_a_threshold_needs_the_score(self) -> None:
+        with pytest.raises(ConfigurationError, match="trained with `no_answer: true`"):
+            make_layer(no_answer_threshold=0.5)
+        with pytest.raises(ConfigurationError, match="a probability, not 'x'"):
+            make_layer(no_answer=True, no_answer_threshold="x")

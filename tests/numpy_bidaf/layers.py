@@ -331,19 +331,27 @@ def modeling_layer(query_aware: Array, layers: Sequence[BilstmParameters]) -> Ar
 # ---- 6. Output layer ----
 
 
-def position_probabilities(query_aware: Array, modeled: Array, weight: Array, bias: float) -> Array:
+def position_probabilities(
+    query_aware: Array,
+    modeled: Array,
+    weight: Array,
+    bias: float,
+    no_answer_logit: Optional[float] = None,
+) -> Array:
     """
     `p = softmax(w^T [G; M])`, shape `(T,)`: `p1` with `M`, and `p2` with `M2` in its place. The
     authors' code adds a bias.
+
+    With `no_answer_logit` one more outcome follows the words, that there is no answer (Levy et al., 2017).
+    Shape `(T + 1,)`.
     """
-    return softmax(
-        numpy.array(
-            [
-                weight @ numpy.concatenate([g, m]) + bias
-                for g, m in zip(query_aware, modeled, strict=True)
-            ]
-        )
-    )
+    scores = [
+        weight @ numpy.concatenate([g, m]) + bias
+        for g, m in zip(query_aware, modeled, strict=True)
+    ]
+    if no_answer_logit is not None:
+        scores.append(no_answer_logit)
+    return softmax(numpy.array(scores))
 
 
 def end_layer_input(

@@ -77,6 +77,8 @@ class Choices:
         Whether the passage attends to itself before the modelling layer.
     end_input : `str`
         "authors_code" or "paper_text": see `end_layer_input`.
+    no_answer : `bool`
+        Whether that there is no answer is one more outcome.
     """
 
     use_character_embedding: bool = True
@@ -90,6 +92,7 @@ class Choices:
     num_hops: int = 1
     use_self_attention: bool = False
     end_input: str = "authors_code"
+    no_answer: bool = False
 
 
 class NumpyBidaf:
@@ -120,19 +123,29 @@ class NumpyBidaf:
         # Returns
 
         `dict[str, Array]`
-            `H`, `U`, `G`, `M`, `p1` and `p2` of the paper; with static attention also `S`, `a` and,
+            `H`, `U`, `G`, `M`, `p1` and `p2` of the paper, the last two with a last element for no
+            answer if this is an outcome; with static attention also `S`, `a` and,
             unless it is ablated, `b`, all of the last hop.
         """
         flow = self._flow(context, query)
+        start_no_answer, end_no_answer = None, None
+        if self._choices.no_answer:
+            start_no_answer, end_no_answer = self._state["_output_layer._no_answer_logits"].tolist()
         flow["p1"] = position_probabilities(
-            flow["G"], flow["M"], *self._read_scorer("_output_layer._start_scorer")
+            flow["G"],
+            flow["M"],
+            *self._read_scorer("_output_layer._start_scorer"),
+            start_no_answer,
         )
         end_input = end_layer_input(flow["G"], flow["M"], flow["p1"], self._choices.end_input)
         end_modeled = modeling_layer(
             end_input, self._read_bilstm_layers("_output_layer._end_encoder")
         )
         flow["p2"] = position_probabilities(
-            flow["G"], end_modeled, *self._read_scorer("_output_layer._end_scorer")
+            flow["G"],
+            end_modeled,
+            *self._read_scorer("_output_layer._end_scorer"),
+            end_no_answer,
         )
         return flow
 

@@ -1,6 +1,6 @@
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Dict, List
 
 import pytest
 import torch
@@ -8,6 +8,7 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.predictors import Predictor
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.models import AttentionFlow
 from bidaf_plugin.predictors import SpanPredictor
 
 RECORD = {"question": "Who planted it?", "passage": " It was planted by Ada – in 1855.", "id": "q1"}
@@ -19,6 +20,19 @@ def predictor(tiny_archive: Path) -> SpanPredictor:
     # The model's default predictor.
     assert isinstance(found, SpanPredictor)
     return found
+
+
+def spy_on_passage_lengths(monkeypatch: pytest.MonkeyPatch) -> List[int]:
+    """A list that receives the number of passage tokens, with padding, of each batch."""
+    lengths: List[int] = []
+    forward = AttentionFlow.forward
+
+    def spy(self: Any, **arguments: Any) -> Any:
+        lengths.append(arguments["passage"]["tokens"]["tokens"].numel())
+        return forward(self, **arguments)
+
+    monkeypatch.setattr(AttentionFlow, "forward", spy)
+    return lengths
 
 
 class TestSpanPredictor:
@@ -84,6 +98,11 @@ class TestSpanPredictor:
             ({"question": "x", "context": "\n"}, "'passage' is empty"),
             ({"question": "x", "passage": None}, "'passage' is missing or null"),
             ({"question": "x", "passage": "\ud800"}, "lone surrogate"),
+            ({"question": "x", "passage": "y", "passages": ["z"]}, "both 'passage' and 'passages'"),
+            ({"question": "x", "passages": "y"}, "'passages' must be a list"),
+            ({"question": "x", "passages": []}, "'passages' must be a list"),
+            ({"question": "x", "passages": ["y", ""]}, r"passages\[1\].* is empty"),
+            ({"question": "x", "passages": ["y", 5]}, r"passages\[1\].* must be a string"),
         ],
     )
     def test_bad_records_are_refused(
@@ -116,6 +135,134 @@ class TestSpanPredictor:
         answer = predictor.predict("What flew?", "A zeppelin flew.")
         without = Predictor.from_path(tiny_archive).predict("What flew?", "A zeppelin flew.")
         assert answer["confidence"] != without["confidence"]
+
+    def test_n_best(self, tiny_archive: Path, predictor: SpanPredictor) -> None:
+        passage = "Ada met Bob. Bob met Ada and Ada."
+        answer = predictor.predict("Who?", passage)
+        ranked = Predictor.from_path(tiny_archive, n_best=4).predict("Who?", passage)
+        n_best = ranked.pop("n_best")
+        # What was there before is as it was.
+        assert ranked.pop("confidence") == pytest.approx(answer.pop("confidence"))
+        assert ranked == answer
+        assert len({item["text"] for item in n_best}) == len(n_best) == 4
+        probabilities = [item["probability"] for item in n_best]
+        assert probabilities == sorted(probabilities, reverse=True)
+        for item in n_best:
+            assert passage[slice(*item["characters"])] == item["text"]
+            assert item["passage_index"] == 0
+        json.dumps(n_best)
+        for wrong in (0, 1.5, "3"):
+            with pytest.raises(ConfigurationError, match="n_best must be a whole number"):
+                Predictor.from_path(tiny_archive, n_best=wrong)
+
+    def test_ask(self, tiny_archive: Path, predictor: SpanPredictor) -> None:
+        passage = "Ada met Bob. Bob met Ada and Ada."
+        answers = predictor.ask("Who?", passage, n_best=3)
+        ranked = Predictor.from_path(tiny_archive, n_best=3).predict("Who?", passage)
+        assert [answer.to_json() for answer in answers] == ranked["n_best"]
+        best = predictor.ask("Who?", passage).best
+        assert best is not None and best == answers.best
+        assert passage[best.start : best.end] == best.text
+        with pytest.raises(DataError, match="'question' is empty"):
+            predictor.ask(" ", passage)
+
+    def test_several_passages(self, predictor: SpanPredictor) -> None:
+        passages = ["It was planted by Ada in 1855.", "Bob cut it down.", "Nobody knows."]
+        record = predictor.predict_json({"question": "Who?", "passages": passages, "id": 1})
+        passage = passages[record["passage_index"]]
+        assert passage[slice(*record["best_span_characters"])] == record["best_span_str"]
+        assert record == predictor.predict("Who?", passages, 1)
+        answers = predictor.ask("Who?", passages, n_best=100)
+        assert {answer.passage_index for answer in answers} == {0, 1, 2}
+        for answer in answers:
+            assert passages[answer.passage_index][answer.start : answer.end] == answer.text
+        (alone,) = predictor.predict_batch_json([{"question": "Who?", "passages": passages[:1]}])
+        assert alone["passage_index"] == 0
+        single = predictor.predict("Who?", passages[0])
+        assert alone["best_span"] == single["best_span"] and "passage_index" not in single
+
+    def test_an_answer_is_one_softmax_over_all_passages(self, predictor: SpanPredictor) -> None:
+        """With the passage there twice, `p1` and `p2` are halves, and there are two of each answer."""
+        passage = "It was planted by Ada in 1855."
+        once = predictor.ask("Who?", passage, n_best=1).best
+        twice = predictor.ask("Who?", [passage, passage], n_best=1).best
+        assert once is not None and twice is not None and once.text == twice.text
+        assert twice.probability == pytest.approx(once.probability / 2, rel=1e-4)
+
+    def test_no_answer(self, v2_archive: Path) -> None:
+        always = Predictor.from_path(v2_archive, no_answer_threshold=0.0, n_best=2)
+        never = Predictor.from_path(v2_archive, no_answer_threshold=1.0, n_best=2)
+        passages = ["It was Ada.", "It was Bob."]
+        for passage in (passages[0], passages):
+            none = always.predict("Who?", passage)
+            assert none["best_span_str"] == ""
+            assert none["best_span"] is None and none["best_span_characters"] is None
+            assert none["confidence"] == none["no_answer_probability"] > 0
+            assert len(none["n_best"]) == 2
+            some = never.predict("Who?", passage)
+            assert some["best_span_str"] and some["n_best"] == none["n_best"]
+            answers = always.ask("Who?", passage)
+            assert answers.best is None and len(answers) == 1
+            assert answers.no_answer_probability == pytest.approx(none["no_answer_probability"])
+        assert none["passage_index"] is None
+        # The same number as the model's own.
+        plain = Predictor.from_path(v2_archive).predict("Who?", passages[0])
+        ranked = never.predict("Who?", passages[0])
+        assert ranked["no_answer_probability"] == pytest.approx(plain["no_answer_probability"])
+        assert ranked["confidence"] == pytest.approx(never.ask("Who?", passages[0])[0].probability)
+
+    def test_a_threshold_needs_a_model_with_the_score(self, tiny_archive: Path) -> None:
+        with pytest.raises(ConfigurationError, match="no_answer: true"):
+            Predictor.from_path(tiny_archive, no_answer_threshold=0.5)
+
+    def test_long_passages_are_read_in_pieces(
+        self, tiny_archive: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lengths = spy_on_passage_lengths(monkeypatch)
+        predictor = Predictor.from_path(tiny_archive, max_passage_tokens=50, stride=40, n_best=3)
+        passage = " ".join(f"w{number}" for number in range(171)) + " It was planted by Ada."
+        answer = predictor.predict("Who planted it?", passage)
+        assert max(lengths) == 50 and sum(lengths) == 50 * 5
+        assert passage[slice(*answer["best_span_characters"])] == answer["best_span_str"]
+        first, last = answer["best_span"]
+        assert " ".join(passage.split()[first : last + 1]).rstrip(".") == answer[
+            "best_span_str"
+        ].rstrip(" .")
+        assert "passage_index" not in answer
+        with pytest.raises(ConfigurationError, match="stride is 60 and max_passage_tokens 50"):
+            Predictor.from_path(tiny_archive, max_passage_tokens=50, stride=60)
+
+    def test_a_document_of_100_000_tokens_needs_little_memory(
+        self, tiny_archive: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lengths = spy_on_passage_lengths(monkeypatch)
+        predictor = Predictor.from_path(tiny_archive)
+        passage = "word " * 99_900 + "It was planted by Ada in 1855."
+        answers = predictor.ask("Who planted it?", passage, n_best=2)
+        assert len(answers) == 2
+        # The pieces of a batch have no more than the tokens of a batch of short passages.
+        assert max(lengths) <= 8_000
+        # The piece with the words of the question wins.
+        assert answers[0].start > len("word " * 99_000)
+
+    def test_batches_and_their_order_change_no_answer(self, tiny_archive: Path) -> None:
+        predictor = Predictor.from_path(tiny_archive, n_best=3, max_passage_tokens=20)
+        records: List[Dict[str, Any]] = []
+        for number in range(12):
+            passage = "It was planted by Ada. " * (1 + 3 * number % 7)
+            passages = [passage, f"Number {number} was Bob.", passage + "So be it."]
+            records.append({"id": number, "question": "Who " * (1 + number % 3)})
+            records[-1].update({"passages": passages} if number % 2 else {"passage": passage})
+        together = predictor.predict_batch_json(records)
+        backwards = predictor.predict_batch_json(records[::-1])[::-1]
+        for record, one, other in zip(records, together, backwards, strict=True):
+            alone = predictor.predict_json(record)
+            for answer in (one, other):
+                assert answer["best_span_characters"] == alone["best_span_characters"]
+                assert answer["id"] == record["id"]
+                for item, expected in zip(answer["n_best"], alone["n_best"], strict=True):
+                    assert item.pop("probability") == pytest.approx(expected["probability"], rel=1e-4)
+                    assert item == {k: v for k, v in expected.items() if k != "probability"}
 
     def test_a_very_long_passage_is_answered(self, predictor: SpanPredictor) -> None:
         passage = "word " * 49_990 + "It was planted by Ada in 1855."

@@ -35,6 +35,7 @@
   num_modeling_layers:: 2,
   end_input:: 'authors_code',  // or 'paper_text'
   max_answer_length:: null,
+  no_answer:: false,  // whether a passage may not answer its question, as in SQuAD 2.0
   dropout:: 0.2,
   open_forget_gates:: true,  // start with forget biases of 1, as the authors' LSTM does
   lstm:: 'unpacked_lstm',  // or AllenNLP's 'lstm': the same values, about half as fast
@@ -193,6 +194,7 @@
       end_encoder: bilstm(end_input_dim),
       end_input: $.end_input,
       max_answer_length: $.max_answer_length,
+      [if $.no_answer then 'no_answer']: true,
       dropout: $.dropout,
     },
     dropout: $.dropout,

@@ -1,0 +1,135 @@
+import math
+from typing import Dict, List, Tuple
+
+import numpy
+import pytest
+
+from bidaf_plugin.dataset_readers import BidafSquadReader
+from bidaf_plugin.predictors.pieces import Piece, PieceCutter
+from bidaf_plugin.predictors.ranking import Ranking
+
+PASSAGES = ["Ada met Bob and Ada met Cleo .", "Bob met Ada ."]
+Logits = Tuple[numpy.ndarray, numpy.ndarray]
+
+
+def make_pieces(max_tokens: int, stride: int) -> List[Piece]:
+    reader = BidafSquadReader()
+    instances = [reader.text_to_instance("Who?", passage) for passage in PASSAGES]
+    return PieceCutter(max_tokens, stride, passage_weight=0.0).cut(0, instances)
+
+
+def make_logits(pieces: List[Piece], seed: int = 0) -> List[Logits]:
+    generator = numpy.random.RandomState(seed)
+    return [
+        (generator.normal(size=length), generator.normal(size=length))
+        for length in (len(piece.instance["passage"]) for piece in pieces)
+    ]
+
+
+def rank(pieces: List[Piece], logits: List[Logits], n: int = 1000) -> Ranking:
+    ranking = Ranking(len(pieces), n)
+    for piece, (start, end) in zip(pieces, logits, strict=True):
+        ranking.add(piece, start, end)
+    assert ranking.num_missing == 0
+    return ranking
+
+
+def brute_force(pieces: List[Piece], logits: List[Logits]) -> Dict[str, float]:
+    """The probability of every text, with one softmax over all pieces."""
+    start_total = sum(numpy.exp(start).sum() for start, _ in logits)
+    end_total = sum(numpy.exp(end).sum() for _, end in logits)
+    spans: Dict[Tuple[int, int, int], float] = {}
+    for piece, (start, end) in zip(pieces, logits, strict=True):
+        tokens = piece.instance["passage"].tokens
+        for first in range(len(tokens)):
+            for last in range(first, len(tokens)):
+                place = (piece.passage_index, tokens[first].idx, tokens[last].idx_end)
+                probability = math.exp(start[first] + end[last]) / (start_total * end_total)
+                # In two pieces, it is one span.
+                spans[place] = max(spans.get(place, 0.0), probability)
+    totals: Dict[str, float] = {}
+    for (passage, start_character, end_character), probability in spans.items():
+        text = PASSAGES[passage][start_character:end_character]
+        totals[text] = totals.get(text, 0.0) + probability
+    return totals
+
+
+class TestRanking:
+    @pytest.mark.parametrize("max_tokens, stride", [(100, 100), (4, 4), (4, 3), (5, 1)])
+    def test_equals_brute_force(self, max_tokens: int, stride: int) -> None:
+        for seed in range(10):
+            pieces = make_pieces(max_tokens, stride)
+            logits = make_logits(pieces, seed)
+            expected = brute_force(pieces, logits)
+            answers = rank(pieces, logits).answers()
+            assert {answer.text: answer.probability for answer in answers} == pytest.approx(expected)
+            probabilities = [answer.probability for answer in answers]
+            assert probabilities == sorted(probabilities, reverse=True)
+            assert sum(probabilities) <= 1
+
+    def test_an_answer_is_where_it_is_most_probable(self) -> None:
+        pieces = make_pieces(100, 100)
+        for answer in rank(pieces, make_logits(pieces)).answers():
+            passage = PASSAGES[answer.passage_index]
+            assert passage[answer.start : answer.end] == answer.text
+            words = passage.split()[answer.first_token : answer.last_token + 1]
+            assert " ".join(words) == answer.text
+        logits = make_logits(pieces)
+        logits[1][0][2] = logits[1][1][2] = 30.0  # "Ada" of the second passage
+        best = rank(pieces, logits, n=1).answers()
+        assert [(answer.text, answer.passage_index) for answer in best] == [("Ada", 1)]
+        assert (best[0].first_token, best[0].last_token) == (2, 2)
+
+    def test_tokens_are_counted_in_the_whole_passage(self) -> None:
+        pieces = make_pieces(4, 2)
+        for answer in rank(pieces, make_logits(pieces)).answers():
+            words = PASSAGES[answer.passage_index].split()
+            assert " ".join(words[answer.first_token : answer.last_token + 1]) == answer.text
+
+    def test_the_order_of_the_pieces_makes_no_difference(self) -> None:
+        pieces = make_pieces(4, 2)
+        # Equal scores, too.
+        logits = [(start.round(), end.round()) for start, end in make_logits(pieces)]
+        answers = rank(pieces, logits).answers()
+        backwards = rank(pieces[::-1], logits[::-1]).answers()
+        assert [answer.text for answer in backwards] == [answer.text for answer in answers]
+        for answer, other in zip(answers, backwards, strict=True):
+            assert answer.probability == pytest.approx(other.probability)
+            assert (answer.passage_index, answer.start) == (other.passage_index, other.start)
+
+    def test_a_prior_shifts_all_spans_of_a_piece(self) -> None:
+        pieces = make_pieces(100, 100)
+        logits = make_logits(pieces)
+        shifted = [
+            (start - prior / 2, end - prior / 2)
+            for (start, end), prior in zip(logits, (0.0, 3.0), strict=True)
+        ]
+        with_prior = [pieces[0], pieces[1]._replace(prior=-3.0)]
+        expected = brute_force(pieces, shifted)
+        answers = rank(with_prior, logits).answers()
+        assert {answer.text: answer.probability for answer in answers} == pytest.approx(expected)
+
+    def test_the_best_span_is_a_single_one(self) -> None:
+        pieces = make_pieces(100, 100)[1:]
+        start = numpy.log([0.5, 0.1, 0.2, 0.2])
+        end = numpy.log([0.5, 0.1, 0.2, 0.2])
+        text, place, probability = rank(pieces, [(start, end)]).best_place()
+        assert (text, place.first_token, place.last_token) == ("Bob", 0, 0)
+        assert probability == pytest.approx(0.5 * 0.5)
+
+    def test_no_answer_is_one_more_outcome(self) -> None:
+        pieces = make_pieces(4, 2)
+        logits = make_logits(pieces)
+        ranking = rank(pieces, logits)
+        found = ranking.add_no_answer(1.0, 2.0)
+        start_total = math.exp(1.0) + sum(numpy.exp(start).sum() for start, _ in logits)
+        end_total = math.exp(2.0) + sum(numpy.exp(end).sum() for _, end in logits)
+        assert found == pytest.approx(math.exp(1.0 + 2.0) / (start_total * end_total))
+        without = rank(pieces, logits).answers()
+        assert ranking.answers()[0].probability < without[0].probability
+
+    def test_keeps_few_answers_of_each_piece(self) -> None:
+        pieces = make_pieces(100, 100)
+        ranking = rank(pieces, make_logits(pieces), n=2)
+        assert len(ranking.answers()) == 2
+        assert len(ranking._places) <= 10 * len(pieces)
