@@ -6,7 +6,7 @@ import gzip
 import json
 import zlib
 from os import PathLike
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 from allennlp.common.file_utils import cached_path
 
@@ -68,7 +68,7 @@ def read_bytes(file_path: Union[str, PathLike]) -> bytes:
 
 def parse_squad_json(content: bytes, file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
     """What `read_squad_json` does, with the content of the file."""
-    articles = _get(_load_json(content, file_path), "data", list, str(file_path))
+    articles = _get(load_json(content, file_path), "data", list, str(file_path))
     num_questions = 0
     for article_index in range(len(articles)):
         # Articles are let go as they are read, which leaves their memory to what is made of them.
@@ -84,11 +84,16 @@ def parse_squad_json(content: bytes, file_path: Union[str, PathLike]) -> Iterato
         raise DataError(f"{file_path}: there are no questions")
 
 
-def _load_json(content: bytes, file_path: Union[str, PathLike]) -> Any:
+def load_json(
+    content: bytes,
+    file_path: Union[str, PathLike],
+    object_pairs_hook: Optional[Callable[[List[Tuple[str, Any]]], Any]] = None,
+) -> Any:
+    """What a JSON file, plain or gzipped, holds. For the hook see `json.loads`."""
     try:
         if content[:2] == b"\x1f\x8b":
             content = gzip.decompress(content)
-        return json.loads(content.decode("utf-8"))
+        return json.loads(content.decode("utf-8"), object_pairs_hook=object_pairs_hook)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{file_path}: the gzip file is truncated or damaged ({error})") from error
     except UnicodeDecodeError as error:
