@@ -134,13 +134,28 @@ class FixedAndTrainedEmbedder(TokenEmbedder):
             self.fixed = torch.cat([self.fixed, self.fixed.new_tensor(new_vectors)])
         logger.info("%d new words, %d of them with a vector", len(new_words), len(known_words))
 
+    def keep_words(self, num_words: int) -> None:
+        """Forgets all words but the first ones of the vocabulary."""
+        rows = self.rows[:num_words]
+        is_fixed = rows >= 0
+        # The zero vector of padding stays the first of the fixed ones.
+        # Shape: (num_fixed,) and (number of fixed words,)
+        kept_fixed, fixed_rows = rows[is_fixed].unique(return_inverse=True)
+        # Shape: (num_trained,) and (number of trained words,)
+        kept_trained, trained_rows = (-1 - rows[~is_fixed]).unique(return_inverse=True)
+        self.fixed = self.fixed[kept_fixed]
+        self.trained = torch.nn.Parameter(self.trained.detach()[kept_trained])
+        self.rows = rows.clone()
+        self.rows[is_fixed], self.rows[~is_fixed] = fixed_rows, -1 - trained_rows
+
     def _load_from_state_dict(self, state_dict: Dict[str, Any], prefix: str, *args: Any) -> None:
         # An archive is loaded without the pretrained file, so which words are fixed, and hence the
         # sizes of the tables, are known only from the saved weights.
         for name in ("rows", "fixed", "trained"):
             saved, own = state_dict.get(prefix + name), getattr(self, name)
             if saved is not None and saved.shape != own.shape:
-                resized = torch.empty_like(saved, device=own.device)
+                # In the precision of the model, whatever the file's.
+                resized = own.new_empty(saved.shape)
                 if name == "trained":
                     resized = torch.nn.Parameter(resized)
                 setattr(self, name, resized)
