@@ -1,8 +1,8 @@
 from bidaf_plugin.commands.action import Action as Action
 from bidaf_plugin.commands.answer import Answer as Answer
 from bidaf_plugin.commands.bidaf import Bidaf as Bidaf
-from bidaf_plugin.commands.compact import Compact as Compact
 from bidaf_plugin.commands.calibrate import Calibrate as Calibrate
+from bidaf_plugin.commands.compact import Compact as Compact
 from bidaf_plugin.commands.ensemble import Ensemble as Ensemble
 from bidaf_plugin.commands.export import Export as Export
 from bidaf_plugin.commands.pack_cloze import PackCloze as PackCloze

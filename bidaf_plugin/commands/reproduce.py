@@ -168,7 +168,9 @@ def describe_run(config: Dict[str, Any], curve: List[Measurement]) -> Dict[str, 
         "seed": config["random_seed"],
         "minutes": round(training_minutes(curve), 1),
         "hardware": {"cores": os.cpu_count(), "machine": platform.machine(), "gpu": _gpu()},
-        "versions": {name: version(name) for name in ("allennlp", "torch", "spacy", "bidaf_plugin")},
+        "versions": {
+            name: version(name) for name in ("allennlp", "torch", "spacy", "bidaf_plugin")
+        },
     }
 
 

@@ -5,11 +5,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, Dict, List, Optional
 
 import torch
+from allennlp.common import Params
 from allennlp.data import Vocabulary
 from allennlp.models import Model
-from allennlp.models.archival import CONFIG_NAME, _WEIGHTS_NAME
+from allennlp.models.archival import _WEIGHTS_NAME, CONFIG_NAME
 from allennlp.models.model import remove_weights_related_keys_from_params
-from allennlp.common import Params
 
 from bidaf_plugin.common.archives import extracted_archive
 from bidaf_plugin.common.errors import DataError
@@ -19,7 +19,13 @@ from bidaf_plugin.predictors.load import load_predictor
 from bidaf_plugin.predictors.word_vectors import learn_words
 
 # What predicting and evaluating reads of a config; the rest is about training, on files of its own.
-_KEPT_KEYS = ("dataset_reader", "validation_dataset_reader", "model", "validation_data_loader", "evaluation")
+_KEPT_KEYS = (
+    "dataset_reader",
+    "validation_dataset_reader",
+    "model",
+    "validation_data_loader",
+    "evaluation",
+)
 
 
 def compact_archive(
@@ -51,8 +57,8 @@ def compact_archive(
         learn_words(model, vectors)
     num_words = _cut_vocabulary(model, max_words)
     with TemporaryDirectory() as folder:
-        with open(os.path.join(folder, CONFIG_NAME), "w", encoding="utf-8") as file:
-            json.dump(_lean_config(archive), file, indent=2)
+        with open(os.path.join(folder, CONFIG_NAME), "w", encoding="utf-8") as config_file:
+            json.dump(_lean_config(archive), config_file, indent=2)
         model.vocab.save_to_files(os.path.join(folder, "vocabulary"))
         torch.save(_halve(model.state_dict()), os.path.join(folder, _WEIGHTS_NAME))
         with open_atomically(output, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as tar:
@@ -65,7 +71,9 @@ def _cut_vocabulary(model: Model, max_words: Optional[int]) -> int:
     """Leaves the first `max_words` words, and their vectors."""
     vocab = model.vocab
     words = {
-        namespace: [word for _, word in sorted(vocab.get_index_to_token_vocabulary(namespace).items())]
+        namespace: [
+            word for _, word in sorted(vocab.get_index_to_token_vocabulary(namespace).items())
+        ]
         for namespace in vocab.get_namespaces()
     }
     num_words = 0

@@ -41,9 +41,7 @@ class TestCompactArchive:
         assert compact_archive(str(tiny_archive), output, max_words=10) == 10
         whole, compact = (load_span_predictor(path)._model for path in (tiny_archive, output))
         assert compact.vocab.get_vocab_size("tokens") == 10
-        embedders = [
-            model._text_field_embedder.token_embedder_tokens for model in (whole, compact)
-        ]
+        embedders = [model._text_field_embedder.token_embedder_tokens for model in (whole, compact)]
         vectors = [embedder(torch.arange(10)).detach() for embedder in embedders]
         torch.testing.assert_close(vectors[1], vectors[0].half().float())
 
