@@ -11,11 +11,10 @@ from allennlp.models import Model
 from allennlp.models.archival import _WEIGHTS_NAME, CONFIG_NAME
 from allennlp.models.model import remove_weights_related_keys_from_params
 
-from bidaf_plugin.common.archives import extracted_archive
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
-from bidaf_plugin.predictors.load import load_predictor
+from bidaf_plugin.predictors.load import extracted_archive, load_predictor
 from bidaf_plugin.predictors.word_vectors import learn_words
 
 # What predicting and evaluating reads of a config; the rest is about training, on files of its own.
