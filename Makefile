@@ -36,6 +36,11 @@ ensemble: install  ## Train N=12 models, resumable; score them alone and togethe
 	@$(BIN)/allennlp bidaf train-ensemble $(CONFIG) -s $(RUNS) -n $(N) \
 		$(if $(DATA),--data '$(DATA)') $(if $(OVERRIDES),-o '$(OVERRIDES)')
 
+MINUTES ?= 180
+.PHONY: reproduce
+reproduce: install  ## Train the paper's model on SQuAD for MINUTES (180); run again to go on
+	@$(BIN)/allennlp bidaf reproduce --minutes $(MINUTES)
+
 .PHONY: lint
 lint: install  ## Check style and types
 	@$(BIN)/black --check --quiet $(SOURCES) || { $(BIN)/black --diff --quiet $(SOURCES); exit 1; }
