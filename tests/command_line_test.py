@@ -99,7 +99,7 @@ class TestCommandLine:
     def test_help_lists_the_actions(self) -> None:
         shown = allennlp("bidaf", "--help")
         assert shown.returncode == 0, shown.stderr
-        for action in ("quickstart", "study", "table"):
+        for action in ("answer", "calibrate", "quickstart", "score", "study", "table"):
             assert action in shown.stdout
 
     def test_faults_of_the_user_are_one_sentence(self, tmp_path: Path, tiny_archive: Path) -> None:
@@ -124,6 +124,7 @@ class TestCommandLine:
             ),
             (["predict", str(tiny_archive), str(bad_lines)], ["bad.jsonl, line 1", "utf-8"]),
             (["evaluate", str(tiny_archive), str(tmp_path / "no.json")], ["no.json"]),
+            (["bidaf", "score", str(broken), str(broken)], ["article 0 ('T')", "'context'"]),
             (["bidaf", "table", str(data_config), "-o", '{"model.foo": 1}'], ["foo"]),
             (["predict", str(tiny_archive), "-", "--predictor-args", '{"foo": 1}'], ["foo"]),
         ]

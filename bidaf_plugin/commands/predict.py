@@ -17,6 +17,7 @@ from overrides import overrides
 from bidaf_plugin.common.errors import BadLine, DataError
 from bidaf_plugin.common.line_chunks import chunks_of_file, chunks_of_stream
 from bidaf_plugin.predictors import SpanPredictor
+from bidaf_plugin.predictors.pieces import QuestionOnPassages
 
 # Among so many questions those with passages of similar length are answered together; the answers
 # are written when all of them are there.
@@ -94,10 +95,13 @@ class PredictManager(predict._PredictManager):
         self, questions: Sequence[Question], predictor: SpanPredictor, progress: Any
     ) -> List[JsonDict]:
         good = [question for question in questions if not isinstance(question, BadLine)]
-        is_json = self._dataset_reader is None
-        instances = predictor._batch_json_to_instances(good) if is_json else good
+        readable = (
+            predictor.make_questions(good)
+            if self._dataset_reader is None
+            else [QuestionOnPassages([instance]) for instance in good]
+        )
         answers: List[JsonDict] = [{}] * len(good)
-        for places, batch_answers in predictor.predict_batches(instances, self._given_batch_size):
+        for places, batch_answers in predictor.predict_batches(readable, self._given_batch_size):
             for place, answer in zip(places, batch_answers, strict=True):
                 answers[place] = answer
             progress.update(len(places))

@@ -16,7 +16,7 @@ from bidaf_plugin.fields import (
     QuestionMetadata,
     SharedTextField,
 )
-from bidaf_plugin.fields.answer_spans_field import TokenSpan
+from bidaf_plugin.fields.answer_spans_field import IMPOSSIBLE, TokenSpan
 
 
 def make_instances(
@@ -53,6 +53,8 @@ def make_instance(
         passage_field.tokens,
         [answer.text for answer in question.answers],
     )
+    if question.is_impossible:
+        spans = [IMPOSSIBLE]
     return Instance(
         {
             "question": CompactTextField(question_tokens),

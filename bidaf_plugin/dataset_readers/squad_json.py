@@ -6,7 +6,7 @@ import gzip
 import json
 import zlib
 from os import PathLike
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 from allennlp.common.file_utils import cached_path
 
@@ -26,9 +26,15 @@ class Answer(NamedTuple):
 
 
 class Question(NamedTuple):
+    """
+    A question and its gold answers. It has none if they are not known, or if the passage does not
+    answer it: then it `is_impossible`, as SQuAD 2.0 calls it.
+    """
+
     id: str
     text: str
     answers: List[Answer]
+    is_impossible: bool = False
 
 
 class Paragraph(NamedTuple):
@@ -41,8 +47,9 @@ class Paragraph(NamedTuple):
 
 def read_squad_json(file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
     """
-    The paragraphs of a SQuAD file: JSON, plain or gzipped, a path or a URL. Questions need no
-    answers. Text is stripped at neither end, so that offsets stay those of the file.
+    The paragraphs of a SQuAD file, version 1.1 or 2.0: JSON, plain or gzipped, a path or a URL.
+    Questions need no answers. Text is stripped at neither end, so that offsets stay those of the file.
+    (What SQuAD 2.0 has under "plausible_answers" are no answers.)
 
     # Raises
 
@@ -61,7 +68,7 @@ def read_bytes(file_path: Union[str, PathLike]) -> bytes:
 
 def parse_squad_json(content: bytes, file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
     """What `read_squad_json` does, with the content of the file."""
-    articles = _get(_load_json(content, file_path), "data", list, str(file_path))
+    articles = _get(load_json(content, file_path), "data", list, str(file_path))
     num_questions = 0
     for article_index in range(len(articles)):
         # Articles are let go as they are read, which leaves their memory to what is made of them.
@@ -77,11 +84,16 @@ def parse_squad_json(content: bytes, file_path: Union[str, PathLike]) -> Iterato
         raise DataError(f"{file_path}: there are no questions")
 
 
-def _load_json(content: bytes, file_path: Union[str, PathLike]) -> Any:
+def load_json(
+    content: bytes,
+    file_path: Union[str, PathLike],
+    object_pairs_hook: Optional[Callable[[List[Tuple[str, Any]]], Any]] = None,
+) -> Any:
+    """What a JSON file, plain or gzipped, holds. For the hook see `json.loads`."""
     try:
         if content[:2] == b"\x1f\x8b":
             content = gzip.decompress(content)
-        return json.loads(content.decode("utf-8"))
+        return json.loads(content.decode("utf-8"), object_pairs_hook=object_pairs_hook)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{file_path}: the gzip file is truncated or damaged ({error})") from error
     except UnicodeDecodeError as error:
@@ -104,7 +116,10 @@ def _read_paragraph(paragraph: Any, place: str) -> Paragraph:
         if not text.strip():
             raise DataError(f"{question_place}: 'question' is empty")
         answers = _read_answers(question, passage, question_place)
-        questions.append(Question(question_id, text, answers))
+        is_impossible = _get(question, "is_impossible", bool, question_place, default=False)
+        if is_impossible and answers:
+            raise DataError(f"{question_place}: 'is_impossible' is true, but there are answers")
+        questions.append(Question(question_id, text, answers, is_impossible))
     return Paragraph(place, passage, questions)
 
 
@@ -125,7 +140,7 @@ def _read_answers(question: Dict[str, Any], passage: str, place: str) -> List[An
     return answers
 
 
-_TYPE_NAMES = {list: "a list", str: "a string", int: "a whole number"}
+_TYPE_NAMES = {list: "a list", str: "a string", int: "a whole number", bool: "true or false"}
 
 
 def _get(record: Any, key: str, kind: type, place: str, default: Optional[Any] = None) -> Any:
@@ -137,7 +152,7 @@ def _get(record: Any, key: str, kind: type, place: str, default: Optional[Any] =
     if value is None and key not in record:
         raise DataError(f"{place}: the key {key!r} is missing; found {sorted(record)!r:.200}")
     # True and False are ints to Python, but not to the writer of a JSON file.
-    if not isinstance(value, kind) or isinstance(value, bool):
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise DataError(f"{place}: {key!r} must be {_TYPE_NAMES[kind]}, found {value!r:.60}")
     if isinstance(value, str):
         check_is_text(value, f"{place}, {key!r}")

@@ -37,15 +37,17 @@ _PARAGRAPHS_AT_ONCE = 256
 @DatasetReader.register("bidaf_squad")
 class BidafSquadReader(DatasetReader):
     """
-    Reads [SQuAD](https://arxiv.org/abs/1606.05250) files: JSON, plain or gzipped, path or URL, with
-    or without answers. Each paragraph is tokenised once, and its tokens are shared by its questions.
+    Reads [SQuAD](https://arxiv.org/abs/1606.05250) files, those of
+    [SQuAD 2.0](https://arxiv.org/abs/1806.03822) too: JSON, plain or gzipped, path or URL, with or
+    without answers. Each paragraph is tokenised once, and its tokens are shared by its questions.
 
     An `Instance` has the fields
 
     - `question` and `passage` : `TextField`.
     - `answer_spans` : `AnswerSpansField`, shape `(num_answers, 2)`: first and last (inclusive) token
-      of each gold answer, in the order of the file, or -1 and -1 where there is none. An answer covers
-      all tokens that overlap its characters. Which of them is learned is the output layer's choice.
+      of each gold answer, in the order of the file; -1 and -1 where none is known, -2 and -2 where
+      the file says that the question cannot be answered (`is_impossible`). An answer covers all tokens
+      that overlap its characters. Which of them is learned is the output layer's choice.
     - `metadata` : `id`, `question`, `passage` (texts), `question_tokens`, `passage_tokens` (with
       character offsets) and `answers` (gold texts).
 
@@ -166,6 +168,7 @@ class BidafSquadReader(DatasetReader):
         passage: str,
         id: Optional[str] = None,
         answers: Sequence[Answer] = (),
+        is_impossible: bool = False,
     ) -> Instance:
         """
         # Parameters
@@ -176,6 +179,8 @@ class BidafSquadReader(DatasetReader):
             Given back with the prediction.
         answers : `Sequence[Answer]`, optional
             Gold answers, for a loss and a score.
+        is_impossible : `bool`, optional (default = `False`)
+            Whether the passage is known not to answer the question.
         """
         question_tokens = self._question_tokenizer.tokenize(question)
         passage_tokens = with_offsets(self._tokenizer.tokenize(passage), passage)
@@ -187,7 +192,7 @@ class BidafSquadReader(DatasetReader):
         if None in spans:
             raise DataError(f"the answer {answers[spans.index(None)]} is not inside the passage")
         return make_instance(
-            Question("" if id is None else id, question, list(answers)),
+            Question("" if id is None else id, question, list(answers), is_impossible),
             question_tokens,
             passage,
             SharedTextField(passage_tokens),

@@ -17,7 +17,7 @@ from bidaf_plugin.tokenizers import Lexicon, TextTokens, TokenTable
 logger = logging.getLogger(__name__)
 
 # To be raised when the files change, so that older ones are not read any more.
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 
 
 class TokenizedParagraph(NamedTuple):
@@ -89,7 +89,7 @@ def _to_columns(paragraphs: Sequence[TokenizedParagraph]) -> Dict[str, numpy.nda
         [
             item.paragraph.passage,
             [
-                [question.id, question.text, question.answers]
+                [question.id, question.text, question.answers, question.is_impossible]
                 for question in item.paragraph.questions
             ],
         ]
@@ -126,8 +126,8 @@ def _from_columns(columns: Mapping[str, numpy.ndarray]) -> Iterator[TokenizedPar
             place="",
             passage=passage,
             questions=[
-                Question(id, text, [Answer(*answer) for answer in answers])
-                for id, text, answers in questions
+                Question(id, text, [Answer(*answer) for answer in answers], is_impossible)
+                for id, text, answers, is_impossible in questions
             ],
         )
         for passage, questions in _array_to_json(columns["texts"])

@@ -67,10 +67,12 @@ class QuestionEvaluator(Evaluator):
         return final_metrics
 
     def _answers(self, model: Model, output_dict: Dict[str, Any]) -> Iterable[Dict[str, Any]]:
-        readable = sanitize(getattr(model, self.postprocessor_fn_name)(output_dict))
+        readable = getattr(model, self.postprocessor_fn_name)(output_dict)
         readable.pop("loss", None)
         for values in zip(*readable.values(), strict=True):
-            yield dict(zip(readable, values, strict=True))
+            # AllenNLP's `sanitize` makes the text "None" of None.
+            plain = (None if value is None else sanitize(value) for value in values)
+            yield dict(zip(readable, plain, strict=True))
 
 
 def _instances_in_memory(data_loader: DataLoader) -> Optional[List[Instance]]:

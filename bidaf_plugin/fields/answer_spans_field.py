@@ -6,14 +6,17 @@ from allennlp.data.fields import Field
 from overrides import overrides
 
 TokenSpan = Tuple[int, int]
+# What takes the place of a span where none is known, and in padding.
 NO_SPAN: TokenSpan = (-1, -1)
+# What takes the place of a span where it is known that the passage does not answer the question.
+IMPOSSIBLE: TokenSpan = (-2, -2)
 
 
 class AnswerSpansField(Field[torch.Tensor]):
     """
     The gold answers of a question: the first and the last (inclusive) token of each. As a tensor of
     shape `(num_answers, 2)`, padded with -1. It is what an `ArrayField` of them would be, in a
-    fraction of the memory.
+    fraction of the memory. A question that is known to have no answer has the span `IMPOSSIBLE`.
 
     # Parameters
 

@@ -32,7 +32,7 @@ class CompactTextField(TextField):
 
     @overrides
     def count_vocab_items(self, counter: Counts) -> None:
-        words = _words(self.tokens)
+        words = words_of(self.tokens)
         for indexer in self.token_indexers.values():
             if isinstance(indexer, WordIndexer):
                 indexer.count_words(words, counter)
@@ -83,7 +83,8 @@ class CompactTextField(TextField):
         return copied
 
 
-def _words(tokens: Sequence[Token]) -> List[str]:
+def words_of(tokens: Sequence[Token]) -> List[str]:
+    """The texts of tokens, which need not be made for that."""
     if isinstance(tokens, TextTokens):
         return tokens.words()
     return [token.ensure_text() for token in tokens]

@@ -1,4 +1,4 @@
-from typing import Any, Dict, Iterator, List, Mapping, Sequence
+from typing import Any, Dict, Iterator, Mapping, Sequence
 
 from allennlp.common.util import sanitize
 from allennlp.data import Token
@@ -50,8 +50,9 @@ class QuestionMetadata(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(QuestionMetadata.__slots__)
 
-    def with_answers(self, answers: List[str]) -> "QuestionMetadata":
-        return QuestionMetadata(**{**self, "answers": answers})
+    def changed(self, **values: Any) -> "QuestionMetadata":
+        """A copy with other values for some of the keys."""
+        return QuestionMetadata(**{**self, **values})
 
     def to_json(self) -> Dict[str, Any]:
         """For AllenNLP's `sanitize`."""

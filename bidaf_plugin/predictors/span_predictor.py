@@ -1,20 +1,31 @@
 import json
 from itertools import chain
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
+from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import MetadataField
 from allennlp.models import Model
-from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
 from allennlp.predictors import Predictor
 from overrides import overrides
 
-from bidaf_plugin.common.errors import BadLine, DataError, check_is_text
+from bidaf_plugin.common.errors import BadLine, DataError
 from bidaf_plugin.dataset_readers import BidafSquadReader
 from bidaf_plugin.dataset_readers.squad_json import Paragraph, Question
 from bidaf_plugin.fields import AnswerSpansField
-from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
+from bidaf_plugin.fields.answer_spans_field import IMPOSSIBLE
+from bidaf_plugin.predictors.answers import Answers
+from bidaf_plugin.predictors.pieces import PieceCutter, QuestionOnPassages
+from bidaf_plugin.predictors.question_answerer import QuestionAnswerer
+from bidaf_plugin.predictors.records import (
+    check_record,
+    id_of,
+    only_passage,
+    passages_of,
+    to_record,
+)
+from bidaf_plugin.predictors.word_vectors import learn_words
 from bidaf_plugin.samplers import BidafBucketSampler
 
 # Questions and padded passage tokens per batch, at most. What does not fit into the caches of a CPU is
@@ -30,10 +41,17 @@ class SpanPredictor(Predictor):
 
     - `question` : the question,
     - `passage` : the text that holds the answer (`context` will do, too),
+    - `passages` : in place of it, a list of texts of which one may hold the answer,
     - `id` : optional, given back with the answer (`qid` will do, too).
 
     Output: `id`, `best_span_str` (cut from the passage), `best_span` (first and last token,
-    inclusive), `best_span_characters` (first character and one past the last), `confidence`.
+    inclusive), `best_span_characters` (first character and one past the last), `confidence`;
+    `passage_index` if there were `passages`; with `n_best` a list of that name; if the model can say
+    that there is no answer, `no_answer_probability`, and where it does, an empty `best_span_str` and
+    null for the rest of what is said of a span.
+
+    A long passage is read in pieces that overlap. The answers from all pieces of all passages of a
+    question compare: see `Ranking`.
 
     Registered as a `Predictor` with name "bidaf_span".
 
@@ -50,6 +68,23 @@ class SpanPredictor(Predictor):
     skip_bad : `bool`, optional (default = `False`)
         For `allennlp predict`: a line that cannot be used gives a record with the key `error` instead
         of stopping.
+    n_best : `int`, optional (default = `None`)
+        Give so many answers, the most probable first, as `n_best`: a list of objects with `text`,
+        `probability`, `characters`, `tokens` and `passage_index`. The probability of an answer is the
+        sum over all places in which it stands, of which the most probable is named. (`best_span_str`
+        is the most probable single span, as in the paper; the two can differ.)
+    no_answer_threshold : `float`, optional (default = `None`)
+        There is no answer if `no_answer_probability` is larger than this. By default, if it is larger
+        than the probability of the best span.
+    max_passage_tokens : `int`, optional (default = `1000`)
+        Passages with more tokens are read in pieces of this length.
+    stride : `int`, optional (default = `None`)
+        How many tokens after the beginning of a piece the next one begins. By default three quarters
+        of `max_passage_tokens`.
+    passage_weight : `float`, optional (default = `20.0`)
+        Where there are several pieces or passages, how much it counts that one has the words of the
+        question, see `PieceCutter`. The logits of a model that was trained on single passages say
+        little about which passage it is.
     """
 
     def __init__(
@@ -60,17 +95,50 @@ class SpanPredictor(Predictor):
         max_answer_length: Optional[int] = None,
         pretrained_file: Optional[str] = None,
         skip_bad: bool = False,
+        n_best: Optional[int] = None,
+        no_answer_threshold: Optional[float] = None,
+        max_passage_tokens: int = 1000,
+        stride: Optional[int] = None,
+        passage_weight: float = 20.0,
     ) -> None:
         super().__init__(model, dataset_reader, frozen)
         self.skip_bad = skip_bad
+        _check_numbers(n_best=n_best, max_passage_tokens=max_passage_tokens, stride=stride)
+        if stride is None:
+            stride = max(max_passage_tokens * 3 // 4, 1)
+        elif stride > max_passage_tokens:
+            raise ConfigurationError(
+                f"stride is {stride} and max_passage_tokens {max_passage_tokens}: what lies between two "
+                "pieces would not be read"
+            )
+        self._n_best = n_best
+        self._piece_settings = (max_passage_tokens, stride, passage_weight)
         if max_answer_length is not None:
-            model._output_layer.set_max_answer_length(max_answer_length)
+            model._output_layer.decoder.set_max_answer_length(max_answer_length)
+        if no_answer_threshold is not None:
+            model._output_layer.decoder.set_no_answer_threshold(no_answer_threshold)
         if pretrained_file is not None:
-            _learn_words(model, pretrained_file)
+            learn_words(model, pretrained_file)
 
-    def predict(self, question: str, passage: str, id: Optional[str] = None) -> JsonDict:
-        """Answers one question."""
-        return self.predict_json({"question": question, "passage": passage, "id": id})
+    def predict(
+        self, question: str, passage: Union[str, Sequence[str]], id: Optional[str] = None
+    ) -> JsonDict:
+        """Answers one question, about one passage or several."""
+        return self.predict_json(to_record(question, passage, id))
+
+    def ask(self, question: str, passage: Union[str, Sequence[str]], n_best: int = 1) -> Answers:
+        """
+        Answers one question, about one passage or several.
+
+        # Returns
+
+        `Answers`
+            The `n_best` most probable answers.
+        """
+        _check_numbers(n_best=n_best)
+        questions = self.make_questions([to_record(question, passage)])
+        (record,) = self._predict_all(questions, n_best)
+        return Answers.from_json(record)
 
     @overrides
     def load_line(self, line: str) -> JsonDict:
@@ -78,14 +146,14 @@ class SpanPredictor(Predictor):
             record = json.loads(line)
         except (json.JSONDecodeError, RecursionError) as error:
             raise DataError(f"not JSON ({error})") from error
-        _check_record(record)
+        check_record(record)
         return record
 
     @overrides
     def predict_batch_json(self, inputs: List[JsonDict]) -> List[JsonDict]:
         # A line that could not be read has become a record of its error, which passes through.
         good = [item for item in inputs if not isinstance(item, BadLine)]
-        answers = iter(super().predict_batch_json(good))
+        answers = iter(self._predict_all(self.make_questions(good)))
         return [item if isinstance(item, BadLine) else next(answers) for item in inputs]
 
     @overrides
@@ -99,39 +167,67 @@ class SpanPredictor(Predictor):
     @overrides
     def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
         """Answers any number of questions, in batches that the machine can hold."""
-        answers: List[JsonDict] = [{}] * len(instances)
-        for places, batch_answers in self.predict_batches(instances):
+        return self._predict_all([QuestionOnPassages([instance]) for instance in instances])
+
+    def _predict_all(
+        self, questions: Sequence[QuestionOnPassages], n_best: Optional[int] = None
+    ) -> List[JsonDict]:
+        answers: List[JsonDict] = [{}] * len(questions)
+        for places, batch_answers in self.predict_batches(questions, n_best=n_best):
             for place, answer in zip(places, batch_answers, strict=True):
                 answers[place] = answer
         return answers
 
+    def make_questions(self, records: Sequence[JsonDict]) -> List[QuestionOnPassages]:
+        """What `predict_batches` takes, from JSON objects."""
+        for record in records:
+            check_record(record)
+        single = [
+            {"question": record["question"], "passage": passage, "id": id_of(record)}
+            for record in records
+            for passage in passages_of(record)
+        ]
+        instances = iter(self._batch_json_to_instances(single))
+        return [
+            QuestionOnPassages(
+                [next(instances) for _ in passages_of(record)], record.get("passages") is not None
+            )
+            for record in records
+        ]
+
     def predict_batches(
-        self, instances: List[Instance], batch_size: Optional[int] = None
+        self,
+        questions: Sequence[QuestionOnPassages],
+        batch_size: Optional[int] = None,
+        n_best: Optional[int] = None,
     ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
         """
         Answers questions in batches of passages of similar length.
 
         # Parameters
 
-        instances : `List[Instance]`
+        questions : `Sequence[QuestionOnPassages]`
         batch_size : `int`, optional (default = `None`)
-            Questions per batch. By default as many as are answered fastest.
+            Passages, or pieces of them, per batch. By default as many as are answered fastest.
+        n_best : `int`, optional (default = `None`)
+            In place of what the predictor was made with.
 
         # Returns
 
         `Iterator[Tuple[List[int], List[JsonDict]]]`
-            For each batch, where its questions stand in `instances`, and the answers to them.
+            For each batch, where the questions that it completes stand in `questions`, and the
+            answers to them.
         """
         max_tokens = None
         if batch_size is None:
             batch_size, max_tokens = _CPU_BATCH if self.cuda_device < 0 else _GPU_BATCH
-        sampler = BidafBucketSampler(batch_size, max_tokens, group_passages=True, shuffle=False)
-        for places in sampler.get_batch_indices(instances):
-            answers = super().predict_batch_instance([instances[place] for place in places])
-            for answer in answers:
-                # AllenNLP has it in batches of one labelled question only.
-                answer.pop("loss", None)
-            yield places, answers
+        return QuestionAnswerer(
+            self._model,
+            self._dataset_reader,
+            PieceCutter(*self._piece_settings),
+            BidafBucketSampler(batch_size, max_tokens, group_passages=True, shuffle=False),
+            self._n_best if n_best is None else n_best,
+        ).answer(questions)
 
     @overrides
     def _batch_json_to_instances(self, json_dicts: List[JsonDict]) -> List[Instance]:
@@ -140,8 +236,7 @@ class SpanPredictor(Predictor):
         # A passage that several questions are about is read once.
         places_by_passage: Dict[str, List[int]] = {}
         for place, record in enumerate(json_dicts):
-            _check_record(record)
-            places_by_passage.setdefault(_passage(record), []).append(place)
+            places_by_passage.setdefault(only_passage(record), []).append(place)
         instances = self._dataset_reader.paragraphs_to_instances(
             Paragraph("", passage, [_question(json_dicts[place]) for place in places])
             for passage, places in places_by_passage.items()
@@ -152,11 +247,10 @@ class SpanPredictor(Predictor):
 
     @overrides
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        _check_record(json_dict)
         return self._dataset_reader.text_to_instance(
             question=json_dict["question"],
-            passage=_passage(json_dict),
-            id=_id(json_dict),
+            passage=only_passage(json_dict),
+            id=id_of(json_dict),
         )
 
     @overrides
@@ -165,46 +259,22 @@ class SpanPredictor(Predictor):
     ) -> List[Instance]:
         """The instance with the predicted span as its answer, for AllenNLP's interpretation."""
         labeled = instance.duplicate()
-        labeled.fields["answer_spans"] = AnswerSpansField([tuple(outputs["best_span"])])
-        metadata = instance["metadata"].metadata.with_answers([outputs["best_span_str"]])
+        span = outputs["best_span"]
+        labeled.fields["answer_spans"] = AnswerSpansField([tuple(span) if span else IMPOSSIBLE])
+        metadata = instance["metadata"].metadata.changed(
+            answers=[outputs["best_span_str"]] if span else []
+        )
         labeled.fields["metadata"] = MetadataField(metadata)
         return [labeled]
 
 
-def _passage(record: JsonDict) -> Any:
-    passage = record.get("passage")
-    return record.get("context") if passage is None else passage
-
-
 def _question(record: JsonDict) -> Question:
-    id = _id(record)
+    id = id_of(record)
     return Question("" if id is None else id, record["question"], [])
 
 
-def _id(record: JsonDict) -> Any:
-    return record.get("id", record.get("qid"))
+def _check_numbers(**numbers: Optional[int]) -> None:
+    for name, number in numbers.items():
+        if number is not None and (not isinstance(number, int) or number < 1):
+            raise ConfigurationError(f"{name} must be a whole number, 1 or more, not {number!r}")
 
-
-def _check_record(record: Any) -> None:
-    if not isinstance(record, dict):
-        raise DataError(
-            f"expected a JSON object with 'question' and 'passage', found {record!r:.60}"
-        )
-    for name, value in (("question", record.get("question")), ("passage", _passage(record))):
-        if value is None:
-            raise DataError(f"{name!r} is missing or null; found {sorted(record)!r:.200}")
-        if not isinstance(value, str):
-            raise DataError(f"{name!r} must be a string, found {value!r:.60}")
-        if not value.strip():
-            raise DataError(f"{name!r} is empty")
-        check_is_text(value, repr(name))
-
-
-def _learn_words(model: Model, pretrained_file: str) -> None:
-    """Extends the vocabulary and the word embedder by the words of a file of word vectors."""
-    with EmbeddingsTextFile(pretrained_file) as file:
-        words = [line.partition(" ")[0] for line in file]
-    for module in model.modules():
-        if isinstance(module, FixedAndTrainedEmbedder):
-            model.vocab.add_tokens_to_namespace(words, module.vocab_namespace)
-            module.extend_vocab(model.vocab, extension_pretrained_file=pretrained_file)

@@ -3,19 +3,19 @@ from typing import Any, Dict, List, Optional
 import torch
 from allennlp.common.checks import ConfigurationError, check_dimensions_match
 from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
-from allennlp.nn import util
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.metrics import SpanAccuracy, SquadEmAndF1
+from bidaf_plugin.metrics import SpanAccuracy, Squad2EmAndF1, SquadEmAndF1
 from bidaf_plugin.modules.fast_dropout import FastDropout
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
+from bidaf_plugin.modules.output_layers.span_decoder import SpanDecoder
+from bidaf_plugin.modules.output_layers.span_targets import choose_targets, is_known
 from bidaf_plugin.modules.output_layers.summarized_vectors import SummarizedVectors
+from bidaf_plugin.modules.output_layers.token_softmax import TokenSoftmax
 from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import encode
 from bidaf_plugin.nn.passage_vectors import JoinedVectors, PassageVectors, WholeVectors
-from bidaf_plugin.nn.spans import best_span
 
-NO_SPAN = -1
 _END_INPUTS = ("authors_code", "paper_text")
 _TRAINING_TARGETS = ("first", "drawn")
 
@@ -51,6 +51,18 @@ class SpanOutputLayer(OutputLayer):
         The largest number of tokens of an answer. No limit by default, as in the paper.
     dropout : `float`, optional (default = `0.2`)
         On `M` and on `M2`. (`G` comes with the dropout of the model.)
+    no_answer : `bool`, optional (default = `False`)
+        Whether the passage may not answer the question, as in SQuAD 2.0. Then both softmaxes have one
+        more outcome, with a learned logit
+        ([Levy et al., 2017](https://arxiv.org/abs/1706.04115)), and the product of its two
+        probabilities is the probability that there is no answer. Without it, questions that cannot be
+        answered count neither for the loss nor for the score.
+    no_answer_threshold : `float`, optional (default = `None`)
+        The answer is none if the probability of that is larger than this; by default, if it is
+        larger than that of the best span.
+    temperature : `float`, optional (default = `1.0`)
+        In evaluation the logits are divided by it, which changes probabilities and no best span. (`a`
+        keeps the `p1` of temperature 1.)
     """
 
     def __init__(
@@ -62,10 +74,15 @@ class SpanOutputLayer(OutputLayer):
         training_target: str = "first",
         max_answer_length: Optional[int] = None,
         dropout: float = 0.2,
+        no_answer: bool = False,
+        no_answer_threshold: Optional[float] = None,
+        temperature: float = 1.0,
     ) -> None:
         super().__init__()
         _check_choice("end_input", end_input, _END_INPUTS)
         _check_choice("training_target", training_target, _TRAINING_TARGETS)
+        if not temperature > 0:
+            raise ConfigurationError(f"temperature must be larger than 0, not {temperature!r}")
         end_input_dim = (
             modeled_dim if end_input == "paper_text" else query_aware_dim + 3 * modeled_dim
         )
@@ -80,23 +97,18 @@ class SpanOutputLayer(OutputLayer):
         self._end_encoder = end_encoder
         self._end_input = end_input
         self._training_target = training_target
-        self._max_answer_length: Optional[int] = None
-        self.set_max_answer_length(max_answer_length)
+        self._temperature = temperature
         self._dropout = FastDropout(dropout)
         self._start_scorer = torch.nn.Linear(query_aware_dim + modeled_dim, 1)
         self._end_scorer = torch.nn.Linear(query_aware_dim + end_encoder.get_output_dim(), 1)
-        self._em_and_f1 = SquadEmAndF1()
+        self.no_answer = no_answer
+        # For the start and for the end.
+        self._no_answer_logits = torch.nn.Parameter(torch.zeros(2)) if no_answer else None
+        self.decoder = SpanDecoder(no_answer)
+        self.decoder.set_max_answer_length(max_answer_length)
+        self.decoder.set_no_answer_threshold(no_answer_threshold)
+        self._em_and_f1 = Squad2EmAndF1() if no_answer else SquadEmAndF1()
         self._span_accuracy = SpanAccuracy()
-
-    def set_max_answer_length(self, max_answer_length: Optional[int]) -> None:
-        """Changes the largest number of tokens of an answer; None for no limit."""
-        if max_answer_length is not None and not (
-            isinstance(max_answer_length, int) and max_answer_length >= 1
-        ):
-            raise ConfigurationError(
-                f"max_answer_length must be a number of tokens, 1 or more, not {max_answer_length!r}"
-            )
-        self._max_answer_length = max_answer_length
 
     @overrides
     def get_query_aware_dim(self) -> int:
@@ -119,63 +131,62 @@ class SpanOutputLayer(OutputLayer):
 
         answer_spans : `torch.LongTensor`, optional
             Shape `(batch_size, num_answers, 2)`: first and last (inclusive) token of each gold
-            answer, padded with -1. A question without answers has only padding: it counts neither for
-            the loss nor for the score.
+            answer, padded with -1; -2 for a question that cannot be answered. A question with
+            padding only, whose answers are not known, counts neither for the loss nor for the score.
 
         # Returns
 
+        span_start_logits, span_end_logits : `torch.Tensor`
+            What `p1` and `p2` are the softmax of, shape `(batch_size, passage_length)`; the smallest
+            value of the type at padding.
         span_start_log_probs, span_end_log_probs : `torch.Tensor`
-            `log p1` and `log p2`, shape `(batch_size, passage_length)`; the smallest value of the
-            type at padding.
+            `log p1` and `log p2`, likewise.
         best_span : `torch.LongTensor`
-            Shape `(batch_size, 2)`: first and last (inclusive) token.
+            Shape `(batch_size, 2)`: first and last (inclusive) token; -2 for no answer.
         confidence : `torch.Tensor`
-            `p1_k * p2_l` of the best span, shape `(batch_size,)`.
+            The probability of that, shape `(batch_size,)`: `p1_k * p2_l` of the best span.
+        no_answer_logits : `torch.Tensor`
+            With `no_answer`, shape `(batch_size, 2)`: the further outcome of either softmax.
+        no_answer_probability : `torch.Tensor`
+            With `no_answer`, shape `(batch_size,)`.
         loss : `torch.Tensor`
             A scalar, if there are `answer_spans`.
         """
         # Shape: (batch_size, passage_length, modeled_dim)
         modeled_passage = self._dropout(modeled_passage)
-        # Shape: (batch_size, passage_length)
-        start_log_probs = self._log_probs(
-            self._start_scorer, query_aware_passage, modeled_passage, passage_mask
-        )
-        end_input = self._make_end_input(query_aware_passage, modeled_passage, start_log_probs)
+        start = self._softmax(self._start_scorer, query_aware_passage, modeled_passage, passage_mask)
+        end_input = self._make_end_input(query_aware_passage, modeled_passage, start.log_probs)
         # Shape: (batch_size, passage_length, 2 * hidden_size)
         end_encoded = self._dropout(encode(self._end_encoder, end_input, passage_mask))
-        # Shape: (batch_size, passage_length)
-        end_log_probs = self._log_probs(
-            self._end_scorer, query_aware_passage, end_encoded, passage_mask
-        )
-        # Shape: (batch_size, 2) and (batch_size,)
-        best_spans, best_scores = best_span(start_log_probs, end_log_probs, self._max_answer_length)
-        output_dict = {
-            "span_start_log_probs": start_log_probs,
-            "span_end_log_probs": end_log_probs,
-            "best_span": best_spans,
-            "confidence": best_scores.exp(),
-        }
-        if answer_spans is not None and (answer_spans >= 0).any():
-            output_dict["loss"] = self._loss(start_log_probs, end_log_probs, answer_spans)
+        end = self._softmax(self._end_scorer, query_aware_passage, end_encoded, passage_mask)
+        if self._temperature != 1.0 and not self.training:
+            start, end = (side.at_temperature(self._temperature) for side in (start, end))
+        output_dict = self.decoder.decode(start, end)
+        if answer_spans is not None and is_known(answer_spans, self.no_answer).any():
+            draw = self.training and self._training_target == "drawn"
+            # Shape: (batch_size,) for both
+            first_tokens, last_tokens = choose_targets(answer_spans, draw).unbind(dim=1)
+            output_dict["loss"] = start.loss(first_tokens) + end.loss(last_tokens)
         elif answer_spans is not None and self.training:
             raise DataError("a batch of training data has no question with an answer")
         return output_dict
 
-    def _log_probs(
+    def _softmax(
         self,
         scorer: torch.nn.Linear,
         query_aware_passage: PassageVectors,
         encoded_passage: torch.Tensor,
         passage_mask: torch.Tensor,
-    ) -> torch.Tensor:
+    ) -> TokenSoftmax:
         scored = self._join(query_aware_passage, WholeVectors(encoded_passage))
-        # In single precision whatever the network's: half precision cannot hold small probabilities.
         # Shape: (batch_size, passage_length)
-        logits = scored.project(scorer.weight, scorer.bias).squeeze(-1).float()
-        lowest = util.min_value_of_dtype(logits.dtype)
-        # Shape: (batch_size, passage_length)
-        log_probs = logits.masked_fill(~passage_mask, lowest).log_softmax(dim=-1)
-        return log_probs.masked_fill(~passage_mask, lowest)
+        logits = scored.project(scorer.weight, scorer.bias).squeeze(-1)
+        if self._no_answer_logits is None:
+            return TokenSoftmax(logits, passage_mask)
+        side = 0 if scorer is self._start_scorer else 1
+        # Shape: (batch_size,)
+        no_answer_logits = self._no_answer_logits[side].expand(logits.size(0))
+        return TokenSoftmax(logits, passage_mask, no_answer_logits)
 
     def _make_end_input(
         self,
@@ -194,30 +205,6 @@ class SpanOutputLayer(OutputLayer):
     def _join(self, query_aware_passage: PassageVectors, others: PassageVectors) -> PassageVectors:
         return JoinedVectors([query_aware_passage, others], self._query_aware_dim)
 
-    def _loss(
-        self,
-        start_log_probs: torch.Tensor,
-        end_log_probs: torch.Tensor,
-        answer_spans: torch.Tensor,
-    ) -> torch.Tensor:
-        if self.training and self._training_target == "drawn":
-            # Shape: (batch_size, num_answers)
-            can_be_drawn = answer_spans[:, :, 0] >= 0
-            # A question without answers draws one of its paddings, which the loss ignores.
-            can_be_drawn = can_be_drawn | ~can_be_drawn.any(dim=1, keepdim=True)
-            # Shape: (batch_size, 1)
-            chosen = can_be_drawn.float().multinomial(1)
-        else:
-            # Shape: (batch_size, 1)
-            chosen = answer_spans.new_zeros(answer_spans.size(0), 1)
-        # Shape: (batch_size, 2)
-        target = answer_spans.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 2)).squeeze(1)
-        start_loss, end_loss = (
-            torch.nn.functional.nll_loss(log_probs, target[:, side], ignore_index=NO_SPAN)
-            for side, log_probs in enumerate((start_log_probs, end_log_probs))
-        )
-        return start_loss + end_loss
-
     @overrides(check_signature=False)
     def update_metrics(  # type: ignore[override]
         self,
@@ -226,15 +213,14 @@ class SpanOutputLayer(OutputLayer):
         answer_spans: torch.Tensor,
     ) -> None:
         # Shape: (batch_size,)
-        has_answer = answer_spans[:, 0, 0] >= 0
-        self._span_accuracy(output_dict["best_span"][has_answer], answer_spans[has_answer])
+        counts = is_known(answer_spans, self.no_answer)
+        self._span_accuracy(output_dict["best_span"][counts], answer_spans[counts])
         predictions = self.make_output_human_readable(output_dict, metadata)["best_span_str"]
-        answered = [
-            (prediction, item["answers"])
-            for prediction, item in zip(predictions, metadata, strict=True)
-            if item["answers"]
+        scored = [
+            (predictions[place], metadata[place]["answers"])
+            for place in counts.nonzero().flatten().tolist()
         ]
-        self._em_and_f1([text for text, _ in answered], [answers for _, answers in answered])
+        self._em_and_f1([text for text, _ in scored], [answers for _, answers in scored])
 
     @overrides
     def get_metrics(self, reset: bool = False) -> Dict[str, float]:
@@ -249,28 +235,16 @@ class SpanOutputLayer(OutputLayer):
 
         id : `List[str]`
         best_span_str : `List[str]`
-            The answers, cut from the original passages.
-        best_span : `List[List[int]]`
-            First and last (inclusive) token.
-        best_span_characters : `List[List[int]]`
+            The answers, cut from the original passages; empty for no answer.
+        best_span : `List[Optional[List[int]]]`
+            First and last (inclusive) token; None for no answer.
+        best_span_characters : `List[Optional[List[int]]]`
             First character, and one past the last: `passage[first:end]` is the answer.
         confidence : `List[float]`
+        no_answer_probability : `List[float]`
+            With `no_answer` only.
         """
-        spans = output_dict["best_span"].tolist()
-        characters = [
-            [item["passage_tokens"][first].idx, item["passage_tokens"][last].idx_end]
-            for (first, last), item in zip(spans, metadata, strict=True)
-        ]
-        return {
-            "id": [item["id"] for item in metadata],
-            "best_span_str": [
-                item["passage"][start:end]
-                for (start, end), item in zip(characters, metadata, strict=True)
-            ],
-            "best_span": spans,
-            "best_span_characters": characters,
-            "confidence": output_dict["confidence"].tolist(),
-        }
+        return self.decoder.make_readable(output_dict, metadata)
 
 
 def _check_choice(name: str, choice: str, choices: tuple) -> None:

@@ -1,0 +1,120 @@
+from typing import Any, Dict, List, Optional, TypeVar
+
+import torch
+from allennlp.common.checks import ConfigurationError
+
+from bidaf_plugin.modules.output_layers.span_targets import IMPOSSIBLE_TOKEN
+from bidaf_plugin.modules.output_layers.token_softmax import TokenSoftmax
+from bidaf_plugin.nn.spans import best_span
+
+FloatOrTensor = TypeVar("FloatOrTensor", float, torch.Tensor)
+
+
+class SpanDecoder:
+    """
+    Makes answers of `p1` and `p2`. What it is told may be changed after training.
+
+    # Parameters
+
+    no_answer : `bool`
+        Whether `p1` and `p2` have the further outcome that there is no answer.
+
+    # Attributes
+
+    max_answer_length : `int`
+        In tokens; None for no limit.
+    no_answer_threshold : `float`
+        The probability of no answer above which it is the answer; None for that of the best span.
+    """
+
+    def __init__(self, no_answer: bool) -> None:
+        self._no_answer = no_answer
+        self.max_answer_length: Optional[int] = None
+        self.no_answer_threshold: Optional[float] = None
+
+    def set_max_answer_length(self, max_answer_length: Optional[int]) -> None:
+        """Changes the largest number of tokens of an answer; None for no limit."""
+        if max_answer_length is not None and not (
+            isinstance(max_answer_length, int) and max_answer_length >= 1
+        ):
+            raise ConfigurationError(
+                f"max_answer_length must be a number of tokens, 1 or more, not {max_answer_length!r}"
+            )
+        self.max_answer_length = max_answer_length
+
+    def set_no_answer_threshold(self, no_answer_threshold: Optional[float]) -> None:
+        """Changes the threshold; None for the probability of the best span."""
+        if no_answer_threshold is not None and not self._no_answer:
+            raise ConfigurationError(
+                "no_answer_threshold needs a model that was trained with `no_answer: true`"
+            )
+        if no_answer_threshold is not None and not isinstance(no_answer_threshold, (int, float)):
+            raise ConfigurationError(
+                f"no_answer_threshold must be a probability, not {no_answer_threshold!r}"
+            )
+        self.no_answer_threshold = no_answer_threshold
+
+    def no_answer_wins(self, probability: FloatOrTensor, confidence: FloatOrTensor) -> Any:
+        """Whether there is no answer, given the probability of this and that of the best span."""
+        threshold = self.no_answer_threshold
+        return probability > (confidence if threshold is None else threshold)
+
+    def decode(self, start: TokenSoftmax, end: TokenSoftmax) -> Dict[str, torch.Tensor]:
+        """What `SpanOutputLayer` returns, but for the loss."""
+        # Shape: (batch_size, 2) and (batch_size,)
+        best_spans, scores = best_span(start.log_probs, end.log_probs, self.max_answer_length)
+        output_dict = {
+            "span_start_logits": start.logits,
+            "span_end_logits": end.logits,
+            "span_start_log_probs": start.log_probs,
+            "span_end_log_probs": end.log_probs,
+            "best_span": best_spans,
+            "confidence": scores.exp(),
+        }
+        if self._no_answer:
+            output_dict.update(self._decode_no_answer(start, end, **output_dict))
+        return output_dict
+
+    def _decode_no_answer(
+        self,
+        start: TokenSoftmax,
+        end: TokenSoftmax,
+        best_span: torch.Tensor,
+        confidence: torch.Tensor,
+        **_: torch.Tensor,
+    ) -> Dict[str, torch.Tensor]:
+        # Shape: (batch_size,) for both
+        probability = (start.no_answer_log_probs + end.no_answer_log_probs).exp()
+        wins = self.no_answer_wins(probability, confidence)
+        return {
+            "no_answer_logits": torch.stack([start.no_answer_logits, end.no_answer_logits], dim=1),
+            "no_answer_probability": probability,
+            "best_span": best_span.masked_fill(wins.unsqueeze(1), IMPOSSIBLE_TOKEN),
+            "confidence": torch.where(wins, probability, confidence),
+        }
+
+    def make_readable(
+        self, output_dict: Dict[str, torch.Tensor], metadata: List[Dict[str, Any]]
+    ) -> Dict[str, Any]:
+        """What `SpanOutputLayer.make_output_human_readable` returns."""
+        spans = [
+            span if span[0] != IMPOSSIBLE_TOKEN else None
+            for span in output_dict["best_span"].tolist()
+        ]
+        characters = [
+            span and [item["passage_tokens"][span[0]].idx, item["passage_tokens"][span[1]].idx_end]
+            for span, item in zip(spans, metadata, strict=True)
+        ]
+        readable = {
+            "id": [item["id"] for item in metadata],
+            "best_span_str": [
+                item["passage"][place[0] : place[1]] if place else ""
+                for place, item in zip(characters, metadata, strict=True)
+            ],
+            "best_span": spans,
+            "best_span_characters": characters,
+            "confidence": output_dict["confidence"].tolist(),
+        }
+        if self._no_answer:
+            readable["no_answer_probability"] = output_dict["no_answer_probability"].tolist()
+        return readable

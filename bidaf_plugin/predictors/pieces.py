@@ -1,0 +1,114 @@
+"""
+Long passages in pieces that the model can read.
+"""
+
+from typing import Dict, List, NamedTuple, Sequence, Tuple
+
+from allennlp.data import Instance
+from allennlp.data.fields import MetadataField
+
+from bidaf_plugin.fields import AnswerSpansField, SharedTextField
+from bidaf_plugin.fields.compact_text_field import words_of
+from bidaf_plugin.predictors.passage_similarity import similarities
+
+
+class QuestionOnPassages(NamedTuple):
+    """
+    A question, as an instance for each passage that it is asked about.
+
+    is_list : `bool`
+        Whether the passages came as a list, so that an answer must say which one it is from.
+    """
+
+    instances: List[Instance]
+    is_list: bool = False
+
+
+class Piece(NamedTuple):
+    """
+    A piece of a passage, or a whole one.
+
+    question : `int`
+        The place of the question among all.
+    passage_index : `int`
+        The place of the passage among those of the question.
+    first_token : `int`
+        Where in the passage the piece begins.
+    instance : `Instance`
+        Its offsets of characters are those of the whole passage.
+    prior : `float`
+        What is added to the score of every span: 0 at the most.
+    """
+
+    question: int
+    passage_index: int
+    first_token: int
+    instance: Instance
+    prior: float = 0.0
+
+
+class PieceCutter:
+    """
+    Cuts passages into pieces that overlap. Questions on the same passage share its pieces.
+
+    # Parameters
+
+    max_tokens : `int`
+        The largest number of tokens of a piece.
+    stride : `int`
+        How many tokens after the beginning of a piece the next one begins.
+    passage_weight : `float`
+        How much it counts that a piece has the words of the question: the prior of a piece is this
+        number times (its similarity to the question - that of the most similar piece).
+    """
+
+    def __init__(self, max_tokens: int, stride: int, passage_weight: float) -> None:
+        self._max_tokens = max_tokens
+        self._stride = stride
+        self._passage_weight = passage_weight
+        # By the passage's field, which is kept so that no other gets its id, and the first token.
+        self._fields: Dict[Tuple[int, int], Tuple[object, SharedTextField]] = {}
+
+    def cut(self, question: int, instances: Sequence[Instance]) -> List[Piece]:
+        """All pieces of the passages of a question."""
+        pieces = [
+            Piece(question, index, first_token, self._piece(instance, first_token))
+            for index, instance in enumerate(instances)
+            for first_token in self._first_tokens(len(instance["passage"]))
+        ]
+        if len(pieces) == 1 or self._passage_weight == 0:
+            return pieces
+        found = similarities(
+            words_of(instances[0]["question"].tokens),
+            [words_of(piece.instance["passage"].tokens) for piece in pieces],
+        )
+        best = max(found)
+        return [
+            piece._replace(prior=self._passage_weight * (similarity - best))
+            for piece, similarity in zip(pieces, found, strict=True)
+        ]
+
+    def _first_tokens(self, length: int) -> List[int]:
+        # The last piece ends with the passage and is as long as the others.
+        last = max(length - self._max_tokens, 0)
+        return [*range(0, last, self._stride), last]
+
+    def _piece(self, instance: Instance, first_token: int) -> Instance:
+        passage = instance["passage"]
+        if len(passage) <= self._max_tokens:
+            return instance
+        key = id(passage), first_token
+        if key not in self._fields:
+            tokens = passage.tokens[first_token : first_token + self._max_tokens]
+            self._fields[key] = passage, SharedTextField(tokens)
+        _, field = self._fields[key]
+        metadata = instance["metadata"].metadata.changed(passage_tokens=field.tokens)
+        return Instance(
+            {
+                "question": instance["question"],
+                "passage": field,
+                "metadata": MetadataField(metadata),
+                # Gold answers, if there are any, are in terms of the whole passage.
+                "answer_spans": AnswerSpansField([]),
+            }
+        )

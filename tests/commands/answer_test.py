@@ -1,0 +1,96 @@
+import gzip
+import json
+from pathlib import Path
+from typing import Any, List
+
+import pytest
+from allennlp.commands.evaluate import evaluate_from_archive
+
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.evaluation.prediction_files import read_predictions
+from bidaf_plugin.evaluation.scores import score_questions, summarize
+from bidaf_plugin.evaluation.squad_files import read_gold_questions
+from tests.commands.helpers import run_action
+from tests.evaluation.squad_helpers import question, squad, write
+from tests.helpers import FIXTURES, TINY_SQUAD
+
+SAMPLE = FIXTURES / "squad" / "sample_dev.json"
+
+
+class TestAnswer:
+    def test_answer_and_score_say_what_evaluate_says(
+        self, tiny_archive: Path, tmp_path: Path
+    ) -> None:
+        out = tmp_path / "predictions.json"
+        run_action("answer", tiny_archive, SAMPLE, "-o", out)
+        summary = summarize(score_questions(read_gold_questions(SAMPLE), read_predictions(out)))
+        metrics = evaluate_from_archive(
+            str(tiny_archive), str(SAMPLE), metrics_output_file=str(tmp_path / "metrics.json")
+        )
+        assert metrics["f1"] > 0
+        assert summary["exact_match"] == pytest.approx(metrics["em"], abs=1e-6)
+        assert summary["f1"] == pytest.approx(metrics["f1"], abs=1e-6)
+
+    def test_n_best_beside_it_and_all_gzipped(
+        self, tiny_archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        out = tmp_path / "p.json.gz"
+        run_action("answer", tiny_archive, TINY_SQUAD, "-o", out, "--n-best", 3)
+        assert "p.nbest.json.gz" in capsys.readouterr().out
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["p.json.gz", "p.nbest.json.gz"]
+        predictions = read_predictions(out)
+        lists = json.loads(gzip.decompress((tmp_path / "p.nbest.json.gz").read_bytes()))
+        assert list(lists) == list(predictions) == [f"tiny-{number}" for number in range(1, 6)]
+        contexts = {
+            item["id"]: paragraph["context"]
+            for article in json.loads(TINY_SQUAD.read_text())["data"]
+            for paragraph in article["paragraphs"]
+            for item in paragraph["qas"]
+        }
+        for id, answers in lists.items():
+            assert len(answers) == 3
+            probabilities = [answer["probability"] for answer in answers]
+            assert probabilities == sorted(probabilities, reverse=True)
+            for answer in answers:
+                start, end = answer["characters"]
+                assert contexts[id][start:end] == answer["text"]
+
+    def test_max_answer_length(self, tiny_archive: Path, tmp_path: Path) -> None:
+        out = tmp_path / "p.json"
+        run_action("answer", tiny_archive, TINY_SQUAD, "-o", out, "--max-answer-length", 1)
+        assert not any(" " in answer for answer in read_predictions(out).values())
+
+    @pytest.mark.parametrize(
+        "content, message",
+        [
+            (squad(question("a"), question("a")), "the question id 'a' is there twice"),
+            ({"a": "an answer"}, "the key 'data' is missing"),
+            ([], "expected a JSON object"),
+        ],
+    )
+    def test_data_that_cannot_be_answered(
+        self, tiny_archive: Path, tmp_path: Path, content: Any, message: str
+    ) -> None:
+        data = write(tmp_path / "data.json", content)
+        with pytest.raises(DataError, match=f"data.json.*{message}"):
+            run_action("answer", tiny_archive, data, "-o", tmp_path / "p.json")
+        assert [path.name for path in tmp_path.iterdir()] == ["data.json"]
+
+    def test_archives_that_cannot_answer(
+        self, tiny_archive: Path, tiny_cloze_archive: Path, tmp_path: Path
+    ) -> None:
+        truncated = tmp_path / "truncated.tar.gz"
+        truncated.write_bytes(tiny_archive.read_bytes()[:2000])
+        cases: List[Any] = [
+            (truncated, "truncated.tar.gz: "),
+            (tiny_cloze_archive, "not a model that answers with spans"),
+            (tmp_path / "no.tar.gz", "no.tar.gz: there is no such file"),
+        ]
+        for archive, message in cases:
+            with pytest.raises(DataError, match=message):
+                run_action("answer", archive, TINY_SQUAD, "-o", tmp_path / "p.json")
+        assert not list(tmp_path.glob("p*"))
+
+    def test_a_folder_that_is_not_there_is_said_at_once(self, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match="there is no such folder"):
+            run_action("answer", "no.tar.gz", "no.json", "-o", tmp_path / "no" / "p.json")
