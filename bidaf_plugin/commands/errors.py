@@ -31,7 +31,11 @@ class Errors(Action):
             "-n", "--num-answers", metavar="N", type=int, default=50, help="how many (default = 50)"
         )
         parser.add_argument(
-            "--seed", metavar="S", type=int, default=0, help="another seed, other answers (default = 0)"
+            "--seed",
+            metavar="S",
+            type=int,
+            default=0,
+            help="another seed, other answers (default = 0)",
         )
         parser.add_argument("-o", "--output", metavar="FOLDER", help="where the sheet goes")
         parser.add_argument(

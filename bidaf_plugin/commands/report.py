@@ -28,7 +28,9 @@ class Report(Action):
     @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("run", help="the folder of a training run")
-        parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the page to write")
+        parser.add_argument(
+            "-o", "--output", metavar="FILE", required=True, help="the page to write"
+        )
         parser.add_argument("--data", metavar="DATA", help="a SQuAD file with gold answers")
         parser.add_argument(
             "--predictions",
@@ -40,7 +42,11 @@ class Report(Action):
             help="how many answers, and how many errors, to show (default = 8)",
         )  # fmt: skip
         parser.add_argument(
-            "--seed", metavar="S", type=int, default=0, help="another seed, other samples (default = 0)"
+            "--seed",
+            metavar="S",
+            type=int,
+            default=0,
+            help="another seed, other samples (default = 0)",
         )
         parser.add_argument(
             "--cuda-device", type=int, default=-1, help="the GPU to use (default = -1: none)"

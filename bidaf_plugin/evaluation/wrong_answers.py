@@ -97,9 +97,7 @@ def find_text(text: str, passage: str) -> List[Span]:
     return [match.span() for match in re.finditer(pattern, passage)] if words else []
 
 
-def mark_passage(
-    passage: str, gold: Sequence[Span], predicted: Sequence[Span]
-) -> List[MarkedText]:
+def mark_passage(passage: str, gold: Sequence[Span], predicted: Sequence[Span]) -> List[MarkedText]:
     """The passage in stretches, none of which is partly in an answer."""
     cuts = sorted({0, len(passage), *(cut for span in [*gold, *predicted] for cut in span)})
     stretches = []
