@@ -63,7 +63,7 @@ def report_answers(
     answered = answered_questions(paragraphs, predictions)
     wrong = [question for question in answered if question.em < 1]
     return AnswerReport(
-        data,
+        os.path.basename(data),
         summarize(scores),
         {
             aspect: [(g.label, f"{g.count:,}", f"{g.em:.2f}", f"{g.f1:.2f}") for g in groups]
@@ -105,7 +105,7 @@ def list_facts(run: TrainingRun) -> List[Tuple[str, str]]:
     ]
     if "best_epoch" in last:
         best = [
-            f"{key.removeprefix('best_validation_')} {value:.4g}"
+            f"{metric_label(key.removeprefix('best_validation_'))} {value:.4g}"
             for key, value in last.items()
             if key.startswith("best_validation_") and isinstance(value, (int, float))
         ]
@@ -118,8 +118,9 @@ def list_facts(run: TrainingRun) -> List[Tuple[str, str]]:
     for key in ("train_data_path", "validation_data_path"):
         if run.config.get(key):
             facts.append((key.removesuffix("_path").replace("_", " "), str(run.config[key])))
-    optimizer = trainer.get("optimizer", {})
-    facts.append(("optimizer", ", ".join(f"{key} {value}" for key, value in optimizer.items())))
+    optimizer = dict(trainer.get("optimizer", {}))
+    name = str(optimizer.pop("type", ""))
+    facts.append(("optimizer", ", ".join([name, *(f"{k} {v}" for k, v in optimizer.items())])))
     facts.append(("AllenNLP", run.version or "unknown"))
     return facts
 

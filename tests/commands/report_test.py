@@ -17,7 +17,7 @@ class TestReport:
         run_action("report", write_run(tmp_path / "run"), "-o", tmp_path / "report.html")
         assert "3 epochs" in capsys.readouterr().out
         page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-        assert page.texts["title"] == ["Training run run"] and page.count("svg") == 2
+        assert page.texts["title"][0] == "Training run run" and page.count("svg") == 2
         page.assert_loads_nothing()
 
     def test_the_model_answers_the_data(self, tiny_archive: Path, tmp_path: Path) -> None:

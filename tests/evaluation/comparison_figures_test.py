@@ -1,12 +1,13 @@
 import warnings
 from math import pi
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle as CirclePatch
+from matplotlib.patches import Rectangle
 
 from bidaf_plugin.common.figures import save_figure
 from bidaf_plugin.evaluation.comparison import Comparison
@@ -91,7 +92,7 @@ class TestDrawVenn:
         ],
     )
     def test_empty_equal_and_separate_systems(
-        self, tmp_path: Path, answers: Dict[str, List[str]]
+        self, tmp_path: Path, answers: Dict[str, List[Optional[str]]]
     ) -> None:
         comparison = compare_answers(tmp_path, **answers)
         figure = draw_venn(comparison)
@@ -118,7 +119,8 @@ class TestDrawFirstWords:
         figure = draw_first_words(comparison, score)
         (axes,) = figure.axes
         # All questions of the fixture begin with "who".
-        assert [bar.get_height() for bar in axes.patches] == pytest.approx([height, 60.0])
+        bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+        assert [bar.get_height() for bar in bars] == pytest.approx([height, 60.0])
         assert [label.get_text() for label in axes.get_xticklabels()] == ["who\n100"]
         assert texts_of(figure) == ["50", "60"]
         assert legend_of(figure) == ["first", "second"]

@@ -55,8 +55,9 @@ class TestReport:
     def test_facts_of_a_run_in_progress_and_of_one_that_has_ended(self, tmp_path: Path) -> None:
         facts = dict(list_facts(read_run(str(write_run(tmp_path / "a")))))
         assert facts["state"] == "in progress, or interrupted"
-        assert facts["epochs"] == "3 of at most 1" and facts["best epoch"] == "1 (f1 30)"
+        assert facts["epochs"] == "3 of at most 1" and facts["best epoch"] == "1 (F1 30)"
         assert facts["training time"] == "0:02:30" and facts["largest memory"] == "1,234 MB"
+        assert facts["optimizer"].startswith("adam, lr ")
         ended = write_run(tmp_path / "b", metrics={"training_duration": "1:00:00.1"})
         facts = dict(list_facts(read_run(str(ended))))
         assert facts["state"] == "ended" and facts["training time"] == "1:00:00"
