@@ -1,7 +1,7 @@
 import warnings
 from math import pi
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -92,7 +92,7 @@ class TestDrawVenn:
         ],
     )
     def test_empty_equal_and_separate_systems(
-        self, tmp_path: Path, answers: Dict[str, List[Optional[str]]]
+        self, tmp_path: Path, answers: Dict[str, Sequence[Optional[str]]]
     ) -> None:
         comparison = compare_answers(tmp_path, **answers)
         figure = draw_venn(comparison)

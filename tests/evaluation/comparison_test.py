@@ -1,5 +1,5 @@
 from pathlib import Path
-from typing import Dict, List, Optional
+from typing import Dict, Optional, Sequence
 
 import pytest
 
@@ -14,7 +14,7 @@ MATCH_LSTM = "match-lstm-ans-ptr-boundary-ensemble"
 R_NET = "r-net-plus-ensemble"
 
 
-def compare_answers(folder: Path, **answers: List[Optional[str]]) -> Comparison:
+def compare_answers(folder: Path, **answers: Sequence[Optional[str]]) -> Comparison:
     """Compares systems by what they answer to as many questions, all with the answer "Ada Orn"."""
     num_questions = len(next(iter(answers.values())))
     data = squad(*(question(str(number)) for number in range(num_questions)))
