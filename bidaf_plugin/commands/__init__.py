@@ -2,6 +2,8 @@ from bidaf_plugin.commands.action import Action as Action
 from bidaf_plugin.commands.answer import Answer as Answer
 from bidaf_plugin.commands.bidaf import Bidaf as Bidaf
 from bidaf_plugin.commands.calibrate import Calibrate as Calibrate
+from bidaf_plugin.commands.compare import Compare as Compare
+from bidaf_plugin.commands.errors import Errors as Errors
 from bidaf_plugin.commands.pack_cloze import PackCloze as PackCloze
 from bidaf_plugin.commands.quickstart import Quickstart as Quickstart
 from bidaf_plugin.commands.score import Score as Score
