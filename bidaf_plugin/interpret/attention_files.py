@@ -10,7 +10,7 @@ from typing import Iterator, List, Tuple
 from bidaf_plugin.common.figures import save_figure
 from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.common.html import render
-from bidaf_plugin.common.tables import to_csv
+from bidaf_plugin.common.tables import write_csv
 from bidaf_plugin.interpret.attention import Attention
 from bidaf_plugin.interpret.attention_figure import draw_attention
 
@@ -28,14 +28,10 @@ def write_attention(
     """
     path = os.path.join(folder, file_name(attention.id))
     paths = save_figure(draw_attention(attention, threshold, whole_passage), path)
-    for extension, content in (
-        ("html", render_attention(attention, threshold)),
-        ("json", json.dumps(attention.to_json(), ensure_ascii=False) + "\n"),
-        ("csv", to_csv(attention.rows())),
-    ):
-        write_atomically(f"{path}.{extension}", content)
-        paths.append(f"{path}.{extension}")
-    return paths
+    write_atomically(f"{path}.html", render_attention(attention, threshold))
+    write_atomically(f"{path}.json", json.dumps(attention.to_json()) + "\n")
+    write_csv(f"{path}.csv", attention.rows())
+    return [*paths, *(f"{path}.{extension}" for extension in ("html", "json", "csv"))]
 
 
 def file_name(id: str) -> str:
