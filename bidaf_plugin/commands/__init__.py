@@ -8,6 +8,7 @@ from bidaf_plugin.commands.errors import Errors as Errors
 from bidaf_plugin.commands.neighbors import Neighbors as Neighbors
 from bidaf_plugin.commands.pack_cloze import PackCloze as PackCloze
 from bidaf_plugin.commands.quickstart import Quickstart as Quickstart
+from bidaf_plugin.commands.report import Report as Report
 from bidaf_plugin.commands.saliency import Saliency as Saliency
 from bidaf_plugin.commands.score import Score as Score
 from bidaf_plugin.commands.study import Study as Study

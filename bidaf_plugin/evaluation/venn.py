@@ -83,9 +83,10 @@ def find_spots(circles: Sequence[Circle]) -> Dict[Region, Spot]:
 
     left, right, bottom, top = bounds(circles)
     step = max(right - left, top - bottom) / _RESOLUTION
-    xs, ys = numpy.arange(left - step, right + 2 * step, step), numpy.arange(
-        bottom - step, top + 2 * step, step
-    )
+    if step == 0:
+        return {}
+    xs = numpy.arange(left - step, right + 2 * step, step)
+    ys = numpy.arange(bottom - step, top + 2 * step, step)
     # Shape: (num_circles, num_ys, num_xs)
     is_inside = numpy.stack(
         [
