@@ -39,9 +39,7 @@ def _find(data: str, ids: str) -> List[AskedQuestion]:
 
     wanted = [id.strip() for id in ids.split(",") if id.strip()]
     found: Dict[str, AskedQuestion] = {
-        question.id: AskedQuestion(
-            question.id, question.text, paragraph.passage, question.answers
-        )
+        question.id: AskedQuestion(question.id, question.text, paragraph.passage, question.answers)
         for paragraph in read_paragraphs(data)
         for question in paragraph.questions
         if question.id in wanted

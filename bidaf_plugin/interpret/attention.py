@@ -67,8 +67,9 @@ class Attention:
         `threshold`, with this attention, the strongest first.
         """
         return [
-            [(int(place), float(row[place])) for place in numpy.argsort(-row, kind="stable")]
-            [: int((row >= threshold).sum())]
+            [(int(place), float(row[place])) for place in numpy.argsort(-row, kind="stable")][
+                : int((row >= threshold).sum())
+            ]
             for row in self.matrix
         ]
 

@@ -119,8 +119,9 @@ def _mark(axes: "Axes", line: Line, span: Tuple[int, int], color: str) -> Tuple[
     """Colours the words of a span, and says in which columns they are."""
     start, end = line
     left, right = max(span[0], start) - start, min(span[1] + 1, end) - start
-    for label in axes.get_xticklabels()[left : max(left, right)]:
-        label.set(color=color, fontweight="bold")
+    if left < right:
+        for label in axes.get_xticklabels()[left:right]:
+            label.set(color=color, fontweight="bold")
     return left, right
 
 

@@ -79,7 +79,8 @@ def find_saliency(
     instance = predictor._json_to_instance(record)
     answer = predictor.predict_json(record)
     interpreter = SaliencyInterpreter.by_name(method)(predictor)
-    with torch.random.fork_rng():
+    # Where no word matters AllenNLP divides by zero.
+    with torch.random.fork_rng(), numpy.errstate(invalid="ignore"):
         torch.manual_seed(seed)
         gradients = interpreter.saliency_interpret_from_json(record)["instance_1"]
     # Gradients come in the reverse order.
@@ -114,9 +115,7 @@ def _salient_words(instance: Instance, name: str, scores: Sequence[float]) -> Li
     else:
         words = [token.text for token in tokens]
         ends = [0, *(token.idx + len(token.text) for token in tokens)]
-        starts = [
-            metadata[name][end : token.idx] for end, token in zip(ends, tokens, strict=False)
-        ]
+        starts = [metadata[name][end : token.idx] for end, token in zip(ends, tokens, strict=False)]
     return [
         SalientWord(before, word, float(score))
         for before, word, score in zip(starts, words, scores, strict=True)

@@ -10,7 +10,7 @@ from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.common.html import render
 from bidaf_plugin.common.tables import align_columns
 from bidaf_plugin.interpret.attention_files import file_name
-from bidaf_plugin.interpret.saliency import SalientWord, Saliency
+from bidaf_plugin.interpret.saliency import Saliency, SalientWord
 
 
 def format_saliency(saliency: Saliency, number: int = 10) -> str:
@@ -18,7 +18,9 @@ def format_saliency(saliency: Saliency, number: int = 10) -> str:
     parts = [f"answer: {saliency.answer or 'none'}"]
     for name, words in (("question", saliency.question), ("passage", saliency.passage)):
         ranked = sorted(words, key=lambda word: -word.score)[:number]
-        parts.append(align_columns([[name, "score"], *([w.word, f"{w.score:.3f}"] for w in ranked)]))
+        parts.append(
+            align_columns([[name, "score"], *([w.word, f"{w.score:.3f}"] for w in ranked)])
+        )
     return "\n\n".join(parts)
 
 

@@ -3,6 +3,7 @@ Maps of words in the spaces of a model: Fig. 2a of
 [Bidirectional Attention Flow](https://arxiv.org/abs/1611.01603).
 """
 
+import calendar
 from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 import numpy
@@ -18,9 +19,7 @@ from bidaf_plugin.interpret.text_vectors import (
 )
 from bidaf_plugin.predictors import SpanPredictor
 
-MONTHS = (
-    "January February March April May June July August September October November December".split()
-)
+MONTHS = [name for name in calendar.month_name if name]
 
 
 class MapPoint(NamedTuple):

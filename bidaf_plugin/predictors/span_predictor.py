@@ -267,7 +267,10 @@ class SpanPredictor(InterpretablePredictor):
             answers=[outputs["best_span_str"]] if span else []
         )
         labeled = Instance(
-            {name: CompactTextField(list(instance[name].tokens)) for name in ("question", "passage")}
+            {
+                name: CompactTextField(list(instance[name].tokens))
+                for name in ("question", "passage")
+            }
         )
         labeled.add_field("metadata", MetadataField(metadata))
         labeled.add_field("answer_spans", AnswerSpansField([tuple(span) if span else IMPOSSIBLE]))
@@ -283,4 +286,3 @@ def _check_numbers(**numbers: Optional[int]) -> None:
     for name, number in numbers.items():
         if number is not None and (not isinstance(number, int) or number < 1):
             raise ConfigurationError(f"{name} must be a whole number, 1 or more, not {number!r}")
-

@@ -44,7 +44,11 @@ class TestNeighbors:
         with open(tmp_path / "neighbors.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         assert len(rows) == 2 * 2 * 3
-        assert (rows[6]["space"], rows[6]["query"], rows[6]["word"]) == ("word", "orchard", "orchard")
+        assert (rows[6]["space"], rows[6]["query"], rows[6]["word"]) == (
+            "word",
+            "orchard",
+            "orchard",
+        )
 
     def test_bad_arguments(self, tiny_archive: Path) -> None:
         with pytest.raises(DataError, match="-k must be 1 or more"):

@@ -52,9 +52,7 @@ class TestAttackers:
         result = attacker.attack_from_json(RECORD, field_name, gradients)
         (final,) = result["final"]
         assert len(final) == len(result["original"])
-        flipped = [
-            new for new, old in zip(final, result["original"], strict=True) if new != old
-        ]
+        flipped = [new for new, old in zip(final, result["original"], strict=True) if new != old]
         assert flipped
         vocabulary = predictor._model.vocab.get_token_to_index_vocabulary("tokens")
         assert all(word in vocabulary for word in flipped)

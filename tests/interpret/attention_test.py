@@ -28,7 +28,7 @@ class TestFindAttention:
         h, u = encode(predictor, PASSAGE, "passage"), encode(predictor, PASSAGE, "question")
         similarity = predictor._model._attention._similarity
         weight = similarity._weight_vector.detach().numpy()
-        bias = float(similarity._bias)
+        bias = similarity._bias.item()
         expected = numpy.array(
             [[weight @ numpy.concatenate([h_t, u_j, h_t * u_j]) + bias for h_t in h] for u_j in u]
         )
@@ -37,9 +37,7 @@ class TestFindAttention:
             attention.matrix, exponentials / exponentials.sum(axis=0), rtol=1e-4
         )
         largest = numpy.exp(expected.max(axis=0))
-        numpy.testing.assert_allclose(
-            attention.passage_weights, largest / largest.sum(), rtol=1e-4
-        )
+        numpy.testing.assert_allclose(attention.passage_weights, largest / largest.sum(), rtol=1e-4)
 
     def test_words_answer_and_gold_answers_are_those_of_the_question(self) -> None:
         predictor = tiny_predictor()
@@ -57,9 +55,7 @@ class TestFindAttention:
         json.dumps(attention.to_json())
 
     def test_variants(self) -> None:
-        no_weights = find_attention(
-            tiny_predictor("query_to_context:: false"), QUESTION, PASSAGE
-        )
+        no_weights = find_attention(tiny_predictor("query_to_context:: false"), QUESTION, PASSAGE)
         assert no_weights.passage_weights is None
         assert find_attention(tiny_predictor("num_hops:: 2"), QUESTION, PASSAGE).matrix.shape == (
             5,

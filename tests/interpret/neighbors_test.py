@@ -86,7 +86,9 @@ class TestFindNeighbors:
 
 class TestTables:
     neighborhoods = [
-        Neighborhood("word", "When", [Neighbor("when", 0.75, 3, "so when"), Neighbor("|", 0.5, 1, "|")])
+        Neighborhood(
+            "word", "When", [Neighbor("when", 0.75, 3, "so when"), Neighbor("|", 0.5, 1, "|")]
+        )
     ]
 
     def test_markdown(self) -> None:
