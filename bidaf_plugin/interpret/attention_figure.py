@@ -85,7 +85,7 @@ def draw_attention(
     page.write("")
     page.write(f"Passage words with attention of {threshold:g} or more", color=_NOTE_COLOR)
     for word, description in strongest:
-        page.write(word, left - 0.05, stay=True, horizontalalignment="right")
+        page.write(word, left - 0.05, stay=True, horizontalalignment="right", fontweight="bold")
         page.write(description, left)
     return page.figure
 
@@ -136,9 +136,11 @@ def _describe_answer(attention: Attention) -> str:
 
 def _describe_lines(attention: Attention, lines: List[Line]) -> str:
     """What the colours mean, and which part of the passage is shown."""
-    parts = ["Red: the answer of the model."]
+    parts = ["Blue: attention, from 0 (white) to 1."]
+    if attention.passage_weights is not None:
+        parts.append("Orange: weights, up to the largest.")
     if attention.gold_words:
-        parts.append("Green: other words of gold answers.")
+        parts.append("Green: further words of gold answers.")
     num_words = len(attention.passage_words)
     if sum(end - start for start, end in lines) < num_words:
         ranges = ", ".join(f"{start + 1}–{end}" for start, end in lines)

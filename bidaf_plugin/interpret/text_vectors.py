@@ -7,7 +7,6 @@ from typing import Dict, Iterator, List, NamedTuple, Sequence
 import numpy
 import torch
 from allennlp.common import Tqdm
-from allennlp.common.util import lazy_groups_of
 from allennlp.data import Batch, Instance
 from allennlp.nn import util
 
@@ -16,8 +15,8 @@ from bidaf_plugin.predictors import SpanPredictor
 # The names of the spaces: what the word embedding layer gives (with characters and highway network),
 # and what the contextual layer gives.
 SPACES = ("word", "contextual")
-# Texts that are read together.
-_BATCH_SIZE = 32
+# Words with padding that are read together, at most.
+_MAX_TOKENS = 8_000
 
 
 class TextVectors(NamedTuple):
@@ -46,9 +45,8 @@ def iterate_vectors(
         "question" or "passage".
     """
     model, reader = predictor._model, predictor._dataset_reader
-    by_length = sorted(range(len(instances)), key=lambda index: len(instances[index][field_name]))
     progress = Tqdm.tqdm(total=len(instances), desc=f"reading {field_name}s")
-    for indices in lazy_groups_of(by_length, _BATCH_SIZE):
+    for indices in _make_batches([len(instance[field_name]) for instance in instances]):
         for index in indices:
             reader.apply_token_indexers(instances[index])
         batch = Batch([Instance({"text": instances[index][field_name]}) for index in indices])
@@ -66,6 +64,18 @@ def iterate_vectors(
             yield TextVectors(index, dict(zip(SPACES, of_text, strict=True)))
         progress.update(len(indices))
     progress.close()
+
+
+def _make_batches(lengths: Sequence[int]) -> Iterator[List[int]]:
+    """Texts of similar length together, by their places."""
+    batch: List[int] = []
+    for index in sorted(range(len(lengths)), key=lambda index: lengths[index]):
+        if batch and lengths[index] * (len(batch) + 1) > _MAX_TOKENS:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
 
 
 def distinct_passages(instances: Sequence[Instance]) -> List[Instance]:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 # In points, of which 72 are an inch.
 _PANEL, _MARGIN, _TITLE, _LEGEND = 260.0, 6.0, 20.0, 18.0
 _FONT_SIZE = 8.0
+# Dark enough for letters.
+_COLORS = (
+    *("#0067a3", "#b5651d", "#00785a", "#8f4a78", "#c1121f", "#5b5ea6"),
+    *("#6b7a00", "#0a8fa0", "#d1006c", "#7a4f2a", "#4a5560", "#7b2fbe"),
+)
 _TITLES = {"word": "Word embedding space", "contextual": "Contextual embedding space"}
 
 
@@ -42,17 +47,12 @@ def draw_word_map(points: Sequence[MapPoint]) -> "Figure":
     return figure
 
 
-def _colors(points: Sequence[MapPoint]) -> Dict[str, Tuple[float, ...]]:
-    """Neighbours in the order of the words' first letters get colours that are far apart."""
-    from matplotlib import colormaps
-
-    words = sorted({point.word.lower() for point in points})
-    return {word: colormaps["tab20"](number % 20) for number, word in enumerate(words)}
+def _colors(points: Sequence[MapPoint]) -> Dict[str, str]:
+    words = dict.fromkeys(point.word.lower() for point in points)
+    return {word: _COLORS[number % len(_COLORS)] for number, word in enumerate(words)}
 
 
-def _draw_space(
-    axes: "Axes", points: Sequence[MapPoint], colors: Dict[str, Tuple[float, ...]]
-) -> None:
+def _draw_space(axes: "Axes", points: Sequence[MapPoint], colors: Dict[str, str]) -> None:
     axes.set(xlim=(0, _PANEL), ylim=(0, _PANEL), xticks=[], yticks=[])
     axes.spines[:].set_color("#d9dce1")
     # Shape: (num_points, 2)
@@ -64,19 +64,22 @@ def _draw_space(
     for word, rows in spellings.items():
         color = colors[word.lower()]
         face = "none" if word.islower() else color
-        axes.scatter(*places[rows].T, s=12, facecolors=face, edgecolors=[color], linewidths=0.7)
+        style = {"s": 10, "facecolors": face, "edgecolors": color, "linewidths": 0.7, "alpha": 0.8}
+        axes.scatter(*places[rows].T, **style)
         anchors.append(_middle(places[rows]))
     sizes = [(0.62 * _FONT_SIZE * len(word) + 2, 1.15 * _FONT_SIZE) for word in spellings]
     centers = place_labels(anchors, sizes, places.tolist(), (_PANEL, _PANEL))
     for word, anchor, center in zip(spellings, anchors, centers, strict=True):
-        axes.plot(*zip(anchor, center, strict=True), color="#9aa1ab", linewidth=0.4, zorder=0)
+        color = colors[word.lower()]
+        axes.plot(*zip(anchor, center, strict=True), color=color, linewidth=0.5)
         axes.text(
             *center,
             word,
             fontsize=_FONT_SIZE,
+            color=color,
             horizontalalignment="center",
             verticalalignment="center",
-            bbox={"facecolor": "white", "alpha": 0.75, "pad": 0.5, "linewidth": 0},
+            bbox={"facecolor": "white", "alpha": 0.8, "pad": 0.5, "linewidth": 0},
         )
 
 
