@@ -1,12 +1,16 @@
 from bidaf_plugin.commands.action import Action as Action
 from bidaf_plugin.commands.answer import Answer as Answer
+from bidaf_plugin.commands.attention import Attention as Attention
 from bidaf_plugin.commands.bidaf import Bidaf as Bidaf
 from bidaf_plugin.commands.calibrate import Calibrate as Calibrate
 from bidaf_plugin.commands.compare import Compare as Compare
 from bidaf_plugin.commands.errors import Errors as Errors
+from bidaf_plugin.commands.neighbors import Neighbors as Neighbors
 from bidaf_plugin.commands.pack_cloze import PackCloze as PackCloze
 from bidaf_plugin.commands.quickstart import Quickstart as Quickstart
 from bidaf_plugin.commands.report import Report as Report
+from bidaf_plugin.commands.saliency import Saliency as Saliency
 from bidaf_plugin.commands.score import Score as Score
 from bidaf_plugin.commands.study import Study as Study
 from bidaf_plugin.commands.table import Table as Table
+from bidaf_plugin.commands.tsne import Tsne as Tsne

@@ -14,6 +14,8 @@ This is the whole list:
 | `--recover` fails on numpy numbers in a checkpoint | `allow_numpy_numbers`, here |
 | warnings about calls that AllenNLP makes | `silence_known_warnings`, here |
 | a traceback where the user's input is at fault | `show_errors_as_sentences`, here |
+| `simple-gradient` multiplies all gradients by the first word | `interpret/each_word_gradient.py` |
+| `hotflip` knows only some of AllenNLP's token indexers | `interpret/any_indexer_hotflip.py` |
 | `predict` does not name the bad line, and takes one question at a time | `commands/predict.py` |
 """
 
