@@ -17,6 +17,7 @@ from bidaf_plugin.evaluation.breakdown import break_down
 from bidaf_plugin.evaluation.scores import score_questions, summarize
 from bidaf_plugin.evaluation.training_run import TrainingRun
 from bidaf_plugin.evaluation.wrong_answers import AnsweredQuestion, answered_questions, draw_sample
+from bidaf_plugin.interpret.attention_summary import AttentionSummary
 
 Row = Tuple[str, ...]
 
@@ -39,6 +40,8 @@ class AnswerReport(NamedTuple):
         Some whose answers are no exact match.
     num_wrong, num_overlapping : `int`
         How many there are of those in all, and of those that overlap with a gold answer.
+    attention : `Dict[str, AttentionSummary]`
+        What the model attends to, by question id, where it is known.
     """
 
     data: str
@@ -48,6 +51,11 @@ class AnswerReport(NamedTuple):
     wrong: List[AnsweredQuestion]
     num_wrong: int
     num_overlapping: int
+    attention: Dict[str, AttentionSummary] = {}
+
+    def passages(self) -> Dict[str, str]:
+        """The passages of the sample, by question id."""
+        return {q.id: "".join(part.text for part in q.passage) for q in self.sample}
 
 
 def report_answers(
