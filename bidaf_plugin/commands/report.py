@@ -41,17 +41,17 @@ class Report(Action):
         )
         parser.add_argument(
             "-n", "--num-samples", metavar="N", type=int, default=8,
-            help="how many answers, and how many errors, to show (default = 8)",
+            help="how many answers, and how many errors, to show",
         )  # fmt: skip
         parser.add_argument(
             "--seed",
             metavar="S",
             type=int,
             default=0,
-            help="another seed, other samples (default = 0)",
+            help="another seed, other samples",
         )
         parser.add_argument(
-            "--cuda-device", type=int, default=-1, help="the GPU to use (default = -1: none)"
+            "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
         )
 
     @overrides
