@@ -6,6 +6,7 @@ Importing this package registers all of its classes with AllenNLP.
 from bidaf_plugin import commands as commands
 from bidaf_plugin import dataset_readers as dataset_readers
 from bidaf_plugin import evaluation as evaluation
+from bidaf_plugin import interpret as interpret
 from bidaf_plugin import metrics as metrics
 from bidaf_plugin import models as models
 from bidaf_plugin import modules as modules

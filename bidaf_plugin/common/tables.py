@@ -1,4 +1,8 @@
-from typing import Sequence
+import csv
+import io
+from typing import Any, Iterable, Sequence
+
+from bidaf_plugin.common.files import write_atomically
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> str:
@@ -10,3 +14,22 @@ def align_columns(rows: Sequence[Sequence[str]]) -> str:
         cells += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def write_csv(path: str, rows: Iterable[Sequence[Any]], for_spreadsheets: bool = False) -> None:
+    """
+    Writes a CSV file, which is either whole or not there.
+
+    # Parameters
+
+    path : `str`
+    rows : `Iterable[Sequence[Any]]`
+        The first one has the names of the columns.
+    for_spreadsheets : `bool`, optional (default = `False`)
+        Whether to begin with the mark without which some programs take UTF-8 for something else.
+    """
+    content = io.StringIO()
+    csv.writer(content).writerows(rows)
+    # Halves of characters (lone surrogates), which JSON files can hold, cannot be written.
+    text = content.getvalue().encode("utf-8", "replace").decode("utf-8")
+    write_atomically(path, "\ufeff" * for_spreadsheets + text)

@@ -15,6 +15,8 @@ This is the whole list:
 | warnings about calls that AllenNLP makes | `silence_known_warnings`, here |
 | a traceback where the user's input is at fault | `show_errors_as_sentences`, here |
 | an archive can write files anywhere | `predictors/load.py` |
+| `simple-gradient` multiplies all gradients by the first word | `interpret/each_word_gradient.py` |
+| `hotflip` knows only some of AllenNLP's token indexers | `interpret/any_indexer_hotflip.py` |
 | `predict` does not name the bad line, and takes one question at a time | `commands/predict.py` |
 """
 

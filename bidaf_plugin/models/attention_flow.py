@@ -1,12 +1,11 @@
-from typing import Any, Dict, List, Optional, Tuple
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 from allennlp.common.checks import ConfigurationError, check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import Highway, Seq2SeqEncoder, TextFieldEmbedder
-from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
-from allennlp.modules.token_embedders import Embedding, TokenCharactersEncoder
 from allennlp.nn import InitializerApplicator, util
 from overrides import overrides
 
@@ -15,9 +14,14 @@ from bidaf_plugin.modules.fast_dropout import FastDropout
 from bidaf_plugin.modules.output_layers import OutputLayer
 from bidaf_plugin.modules.seq2seq_encoders import QuestionAwareEncoder
 from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import encode
-from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
-from bidaf_plugin.nn.distinct import find_distinct_rows, find_distinct_words
-from bidaf_plugin.nn.entities import WindowsOfBatch, find_windows_of_batch
+from bidaf_plugin.nn.distinct import (
+    embeds_words_alone,
+    find_distinct_rows,
+    find_distinct_words,
+    keep_words_apart,
+)
+from bidaf_plugin.nn.encoded_text import EncodedText
+from bidaf_plugin.nn.entities import separate_windows
 from bidaf_plugin.nn.passage_vectors import PassageVectors, WholeVectors
 
 
@@ -82,7 +86,8 @@ class AttentionFlow(Model):
         self._modeling_layer = modeling_layer
         self._output_layer = output_layer
         self._dropout = FastDropout(dropout)
-        self._embeds_words_alone = _embeds_words_alone(text_field_embedder)
+        self._embeds_words_alone = embeds_words_alone(text_field_embedder)
+        self._find_words = find_distinct_words
         self._check_dimensions()
         initializer(self)
 
@@ -142,7 +147,7 @@ class AttentionFlow(Model):
         encoded_question = self._encode(question, question_mask)
         windows = {}
         if self._output_layer.reads_windows:
-            passage, windows["windows"] = _separate_windows(passage)
+            passage, windows["windows"] = separate_windows(passage)
             # From here on the batch is one of windows, each with its question.
             encoded_question = encoded_question[windows["windows"].example_of_window]
             question_mask = question_mask[windows["windows"].example_of_window]
@@ -160,17 +165,35 @@ class AttentionFlow(Model):
         output_dict["metadata"] = metadata
         return output_dict
 
+    def encode(self, text: TextFieldTensors) -> EncodedText:
+        """The first three layers, each position by itself: for a look inside."""
+        mask = util.get_text_field_mask(text)
+        # Shape: (batch_size, num_tokens, embedding_dim)
+        embedded = self._highway(self._text_field_embedder(text))
+        # Shape: (batch_size, num_tokens, encoding_dim)
+        encoded = self._contextual_layer(self._dropout(embedded), mask)
+        return EncodedText(mask, embedded, encoded)
+
+    @contextmanager
+    def words_apart(self) -> Iterator[None]:
+        """
+        While it lasts, a word that a text has twice is embedded twice, at its own positions, so that
+        the gradients of the text field embedder's output are by position.
+        """
+        self._find_words = keep_words_apart
+        try:
+            yield
+        finally:
+            self._find_words = find_distinct_words
+
     def _encode(self, text: TextFieldTensors, mask: torch.BoolTensor) -> torch.Tensor:
         """
         The first three layers. What occurs several times in a batch is computed once: a word, and a
         passage that several questions share.
         """
-        distinct_words = find_distinct_words(text) if self._embeds_words_alone else None
+        distinct_words = self._find_words(text) if self._embeds_words_alone else None
         if distinct_words is None:
-            # Shape: (batch_size, num_tokens, embedding_dim)
-            embedded = self._highway(self._text_field_embedder(text))
-            # Shape: (batch_size, num_tokens, encoding_dim)
-            return self._contextual_layer(self._dropout(embedded), mask)
+            return self.encode(text).encoded
         words, word_at_position = distinct_words
         # Shape: (num_distinct_words, embedding_dim)
         embedded_words = self._highway(self._text_field_embedder(words)).squeeze(0)
@@ -217,27 +240,6 @@ class AttentionFlow(Model):
         if "loss" in output_dict:
             readable["loss"] = output_dict["loss"]
         return readable
-
-
-def _separate_windows(passage: TextFieldTensors) -> Tuple[TextFieldTensors, WindowsOfBatch]:
-    """The windows of all passages of a batch as passages of their own."""
-    # Shape: (batch_size, max_windows, window_length)
-    mask = util.get_text_field_mask(passage, num_wrapping_dims=1)
-    windows = find_windows_of_batch(mask)
-    separated = {
-        indexer: {name: tensor.flatten(0, 1)[windows.indices] for name, tensor in tensors.items()}
-        for indexer, tensors in passage.items()
-    }
-    return separated, windows
-
-
-def _embeds_words_alone(text_field_embedder: TextFieldEmbedder) -> bool:
-    """Whether the vector of a word is the same wherever the word stands."""
-    context_free = (Embedding, FixedAndTrainedEmbedder, TokenCharactersEncoder)
-    return isinstance(text_field_embedder, BasicTextFieldEmbedder) and all(
-        isinstance(getattr(text_field_embedder, f"token_embedder_{key}"), context_free)
-        for key in text_field_embedder._ordered_embedder_keys
-    )
 
 
 def _check(producer: str, produced_dim: int, consumer: str, layer: Any) -> None:

@@ -2,13 +2,27 @@
 What occurs several times in a batch is computed once: words, and passages that several questions share.
 """
 
-from typing import Optional, Tuple
+from typing import List, Optional, Tuple
 
 import torch
 from allennlp.data import TextFieldTensors
+from allennlp.modules import TextFieldEmbedder
+from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
+from allennlp.modules.token_embedders import Embedding, TokenCharactersEncoder
+
+from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 
 _MULTIPLIER = 6364136223846793005  # of Knuth's linear congruential generator
 _INCREMENT = 1442695040888963407
+
+
+def embeds_words_alone(text_field_embedder: TextFieldEmbedder) -> bool:
+    """Whether the vector of a word is the same wherever the word stands."""
+    context_free = (Embedding, FixedAndTrainedEmbedder, TokenCharactersEncoder)
+    return isinstance(text_field_embedder, BasicTextFieldEmbedder) and all(
+        isinstance(getattr(text_field_embedder, f"token_embedder_{key}"), context_free)
+        for key in text_field_embedder._ordered_embedder_keys
+    )
 
 
 def find_distinct_rows(rows: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
@@ -54,7 +68,7 @@ def find_distinct_words(
         `text` the index of its word, shape `(batch_size, num_tokens)`. None if `text` has anything
         but ids of words and ids of their characters.
     """
-    tensors = [tensor for tensors in text.values() for tensor in tensors.values()]
+    tensors = _tensors(text)
     shape = tensors[0].shape[:2]
     if any(
         tensor.dim() > 3 or tensor.shape[:2] != shape or tensor.is_floating_point()
@@ -65,11 +79,27 @@ def find_distinct_words(
     rows = torch.cat([tensor.reshape(shape.numel(), -1) for tensor in tensors], dim=1)
     # Shape: (num_words,) and (batch_size * num_tokens,)
     representatives, kinds = find_distinct_rows(rows)
-    words = {
+    return _take_words(text, representatives), kinds.view(shape)
+
+
+def keep_words_apart(text: TextFieldTensors) -> Tuple[TextFieldTensors, torch.Tensor]:
+    """What `find_distinct_words` returns if no two words of `text` are taken for the same."""
+    shape = _tensors(text)[0].shape[:2]
+    # Shape: (batch_size * num_tokens,)
+    positions = torch.arange(shape.numel(), device=_tensors(text)[0].device)
+    return _take_words(text, positions), positions.view(shape)
+
+
+def _tensors(text: TextFieldTensors) -> List[torch.Tensor]:
+    return [tensor for tensors in text.values() for tensor in tensors.values()]
+
+
+def _take_words(text: TextFieldTensors, positions: torch.Tensor) -> TextFieldTensors:
+    """The words at some positions as one text of shape `(1, num_words)`."""
+    return {
         indexer: {
-            name: tensor.flatten(0, 1)[representatives].unsqueeze(0)
+            name: tensor.flatten(0, 1)[positions].unsqueeze(0)
             for name, tensor in tensors_of_indexer.items()
         }
         for indexer, tensors_of_indexer in text.items()
     }
-    return words, kinds.view(shape)

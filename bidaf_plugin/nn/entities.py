@@ -8,9 +8,11 @@ says whose each is. An entity that stands in several windows, because they overl
 each: the softmax of an example is over all entity words of all of its windows.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Tuple
 
 import torch
+from allennlp.data import TextFieldTensors
+from allennlp.nn import util
 
 # What stands for an answer that is none of the candidates.
 UNKNOWN_ANSWER = -1
@@ -63,6 +65,18 @@ def find_windows_of_batch(passage_mask: torch.Tensor) -> WindowsOfBatch:
     if len(indices) == 0:
         indices = indices.new_zeros(1)
     return WindowsOfBatch(indices, indices // passage_mask.size(1))
+
+
+def separate_windows(passage: TextFieldTensors) -> Tuple[TextFieldTensors, WindowsOfBatch]:
+    """The windows of all passages of a batch as passages of their own."""
+    # Shape: (batch_size, max_windows, window_length)
+    mask = util.get_text_field_mask(passage, num_wrapping_dims=1)
+    windows = find_windows_of_batch(mask)
+    separated = {
+        indexer: {name: tensor.flatten(0, 1)[windows.indices] for name, tensor in tensors.items()}
+        for indexer, tensors in passage.items()
+    }
+    return separated, windows
 
 
 def entity_log_probabilities(

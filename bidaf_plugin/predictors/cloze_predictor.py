@@ -1,8 +1,10 @@
 import json
 from typing import Any, Dict, List, Optional
 
+import numpy
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
+from allennlp.data.fields import ArrayField
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 from overrides import overrides
@@ -16,6 +18,7 @@ from bidaf_plugin.dataset_readers.cloze_question import (
     make_question,
     parse_question,
 )
+from bidaf_plugin.predictors.interpretable_predictor import InterpretablePredictor
 from bidaf_plugin.samplers import WindowBudgetSampler
 
 # Padded words that are read at once: some 1,600 windows.
@@ -23,7 +26,7 @@ _MAX_WORDS = 30_000
 
 
 @Predictor.register("bidaf_cloze")
-class ClozePredictor(Predictor):
+class ClozePredictor(InterpretablePredictor):
     """
     Fills gaps with entities. Input: JSON objects (JSON lines in a file) with
 
@@ -128,6 +131,22 @@ class ClozePredictor(Predictor):
         # Where the spans are looked for: the words of the question's article were cut apart.
         instance["metadata"].metadata["text"] = _passage(json_dict)
         return instance
+
+    @overrides
+    def predictions_to_labeled_instances(
+        self, instance: Instance, outputs: Dict[str, Any]
+    ) -> List[Instance]:
+        """
+        The instance with the predicted entity as its answer, for the saliency of AllenNLP's interpretation.
+        (Its attackers, which change texts, do not know of entities.)
+        """
+        if outputs["best_entity"] is None:
+            raise DataError("the passage has no entity, and so there is no answer to explain")
+        labeled = instance.duplicate()
+        candidates = instance["metadata"]["candidates"]
+        answer = numpy.array(candidates.index(outputs["best_entity"]))
+        labeled.fields["answer_entity"] = ArrayField(answer, dtype=numpy.int64)
+        return [labeled]
 
 
 def _passage(record: JsonDict) -> Any:

@@ -13,9 +13,10 @@ from overrides import overrides
 from bidaf_plugin.common.errors import BadLine, DataError
 from bidaf_plugin.dataset_readers import BidafSquadReader
 from bidaf_plugin.dataset_readers.squad_json import Paragraph, Question
-from bidaf_plugin.fields import AnswerSpansField
+from bidaf_plugin.fields import AnswerSpansField, CompactTextField
 from bidaf_plugin.fields.answer_spans_field import IMPOSSIBLE
 from bidaf_plugin.predictors.answers import Answers
+from bidaf_plugin.predictors.interpretable_predictor import InterpretablePredictor
 from bidaf_plugin.predictors.pieces import PieceCutter, QuestionOnPassages
 from bidaf_plugin.predictors.question_answerer import QuestionAnswerer
 from bidaf_plugin.predictors.records import (
@@ -36,7 +37,7 @@ _PIECE_TOKENS = 400
 
 
 @Predictor.register("bidaf_span")
-class SpanPredictor(Predictor):
+class SpanPredictor(InterpretablePredictor):
     """
     Answers questions about passages. Input: JSON objects (JSON lines in a file) with
 
@@ -271,14 +272,22 @@ class SpanPredictor(Predictor):
     def predictions_to_labeled_instances(
         self, instance: Instance, outputs: Dict[str, Any]
     ) -> List[Instance]:
-        """The instance with the predicted span as its answer, for AllenNLP's interpretation."""
-        labeled = instance.duplicate()
+        """
+        The instance with the predicted span as its answer, for AllenNLP's interpretation. Its texts can
+        be changed, as AllenNLP's attackers do, and have no indexers yet, which would be copied with them.
+        """
         span = outputs["best_span"]
-        labeled.fields["answer_spans"] = AnswerSpansField([tuple(span) if span else IMPOSSIBLE])
         metadata = instance["metadata"].metadata.changed(
             answers=[outputs["best_span_str"]] if span else []
         )
-        labeled.fields["metadata"] = MetadataField(metadata)
+        labeled = Instance(
+            {
+                name: CompactTextField(list(instance[name].tokens))
+                for name in ("question", "passage")
+            }
+        )
+        labeled.add_field("metadata", MetadataField(metadata))
+        labeled.add_field("answer_spans", AnswerSpansField([tuple(span) if span else IMPOSSIBLE]))
         return [labeled]
 
 

@@ -1,0 +1,60 @@
+import argparse
+import os
+
+from overrides import overrides
+
+from bidaf_plugin.commands.action import Action
+from bidaf_plugin.commands.word_lists import parse_words
+from bidaf_plugin.common.errors import DataError
+
+# Of the paper's table.
+_WORDS = "When,Where,Who,city,January,Seahawks,date"
+
+
+@Action.register("neighbors")
+class Neighbors(Action):
+    """
+    List the words that are closest to query words in the spaces of a model: the paper's Table 2.
+
+    Spaces are that of the word embedding layer and that of the contextual layer; closeness is the
+    cosine. A query word stands for the mean of its occurrences in the questions of DATA, and a word of
+    the passages is as close as the closest of its occurrences. FOLDER gets the table (neighbors.md) and
+    all numbers, with the words around the closest occurrence (neighbors.csv).
+
+    Example: allennlp bidaf neighbors runs/squad/model.tar.gz dev-v1.1.json
+             allennlp bidaf neighbors runs/squad/model.tar.gz dev-v1.1.json --words Who,river -k 5 -o table2
+    """
+
+    @overrides
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("archive", help="the model, model.tar.gz")
+        parser.add_argument("data", help="a SQuAD file, with or without answers")
+        parser.add_argument(
+            "--words", default=_WORDS, help=f"with commas between them, cased (default = {_WORDS})"
+        )
+        parser.add_argument("-k", type=int, default=10, help="neighbours of a word (default = 10)")
+        parser.add_argument("-o", "--output", metavar="FOLDER", help="where the files go")
+
+    @overrides
+    def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.common.files import write_atomically
+        from bidaf_plugin.common.tables import write_csv
+        from bidaf_plugin.interpret.neighbors import (
+            find_neighbors,
+            format_neighbors,
+            neighbor_rows,
+        )
+        from bidaf_plugin.predictors.load import load_span_predictor
+
+        if args.k < 1:
+            raise DataError(f"-k must be 1 or more, not {args.k}")
+        words = parse_words(args.words)
+        predictor = load_span_predictor(args.archive)
+        instances = list(predictor._dataset_reader.read(args.data))
+        neighborhoods = find_neighbors(predictor, instances, words, args.k)
+        table = format_neighbors(neighborhoods)
+        print(table, end="")
+        if args.output is not None:
+            os.makedirs(args.output, exist_ok=True)
+            write_atomically(os.path.join(args.output, "neighbors.md"), table)
+            write_csv(os.path.join(args.output, "neighbors.csv"), neighbor_rows(neighborhoods))

@@ -1,0 +1,72 @@
+import argparse
+import os
+
+from overrides import overrides
+
+from bidaf_plugin.commands.action import Action
+from bidaf_plugin.commands.word_lists import parse_words
+from bidaf_plugin.common.errors import DataError
+
+
+@Action.register("tsne")
+class Tsne(Action):
+    """
+    Draw a map of words in the spaces of a model: the paper's Figure 2a.
+
+    Spaces are that of the word embedding layer, where every word has a point, and that of the contextual
+    layer, where every occurrence in the passages of DATA has one. FOLDER gets the picture (tsne.png,
+    tsne.svg) and the points, with the words around each (tsne.csv).
+
+    Example: allennlp bidaf tsne runs/squad/model.tar.gz dev-v1.1.json -o months
+             allennlp bidaf tsne runs/squad/model.tar.gz dev-v1.1.json --words king,queen,duke -o people
+    """
+
+    @overrides
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("archive", help="the model, model.tar.gz")
+        parser.add_argument("data", help="a SQuAD file, with or without answers")
+        parser.add_argument(
+            "--words",
+            default="months",
+            help="words with commas between them, in any case; 'months' (the default) for their names",
+        )
+        parser.add_argument("--seed", type=int, default=0, help="of what is drawn (default = 0)")
+        parser.add_argument(
+            "--max-occurrences",
+            metavar="N",
+            type=int,
+            default=100,
+            help="draw so many occurrences of a word with more of them (default = 100)",
+        )
+        parser.add_argument(
+            "--others",
+            metavar="N",
+            type=int,
+            default=2000,
+            help="so many other words take part and are not shown (default = 2000)",
+        )
+        parser.add_argument(
+            "-o", "--output", metavar="FOLDER", required=True, help="where the files go"
+        )
+
+    @overrides
+    def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.common.figures import save_figure
+        from bidaf_plugin.common.tables import write_csv
+        from bidaf_plugin.interpret.word_map import MONTHS, map_rows, map_words
+        from bidaf_plugin.interpret.word_map_figure import draw_word_map
+        from bidaf_plugin.predictors.load import load_span_predictor
+
+        if args.max_occurrences < 1 or args.others < 0 or args.seed < 0:
+            raise DataError("--max-occurrences must be 1 or more, --others and --seed 0 or more")
+        words = MONTHS if args.words == "months" else parse_words(args.words)
+        predictor = load_span_predictor(args.archive)
+        instances = list(predictor._dataset_reader.read(args.data))
+        points = map_words(
+            predictor, instances, words, args.seed, args.max_occurrences, args.others
+        )
+        os.makedirs(args.output, exist_ok=True)
+        path = os.path.join(args.output, "tsne")
+        write_csv(f"{path}.csv", map_rows(points))
+        paths = [f"{path}.csv", *save_figure(draw_word_map(points), path)]
+        print("wrote " + ", ".join(paths))

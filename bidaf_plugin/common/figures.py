@@ -1,0 +1,51 @@
+"""
+What all pictures share: how they look and how they are written.
+"""
+
+from typing import TYPE_CHECKING, List
+
+from bidaf_plugin.common.files import open_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Colours that people tell apart whatever their eyes (Okabe and Ito), also when printed in grey.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
+_DOTS_PER_INCH = 200
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """A figure of so many inches, apart from pyplot and its global state."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def show_only_axes(axes: "Axes") -> None:
+    """Without the frame around the picture, and with faint lines for reading off values."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.yaxis.grid(alpha=0.3)
+    axes.set_axisbelow(True)
+
+
+def save_figure(figure: "Figure", path: str) -> List[str]:
+    """
+    Writes `path`.png and `path`.svg. The same figure makes the same files.
+
+    # Returns
+
+    `List[str]`
+        Their paths.
+    """
+    from matplotlib import rc_context
+
+    paths = [f"{path}.png", f"{path}.svg"]
+    with rc_context({"svg.hashsalt": "bidaf_plugin"}):
+        for file_path in paths:
+            extension = file_path.rpartition(".")[2]
+            with open_atomically(file_path, "wb") as file:
+                # The only metadata that would differ from day to day.
+                metadata = {"Date": None} if extension == "svg" else None
+                figure.savefig(file, format=extension, dpi=_DOTS_PER_INCH, metadata=metadata)
+    return paths

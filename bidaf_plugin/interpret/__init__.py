@@ -1,0 +1,2 @@
+from bidaf_plugin.interpret.any_indexer_hotflip import AnyIndexerHotflip as AnyIndexerHotflip
+from bidaf_plugin.interpret.each_word_gradient import EachWordGradient as EachWordGradient
