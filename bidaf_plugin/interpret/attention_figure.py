@@ -133,7 +133,7 @@ def _short(word: str) -> str:
 
 def _height_of(words: Sequence[str]) -> float:
     """Of the longest of the words, which stand upright."""
-    return _LETTER * max(len(_short(word)) for word in words) + 0.15
+    return _LETTER * max(len(_short(word)) for word in words) + 0.2
 
 
 def _describe_answer(attention: Attention) -> str:
