@@ -41,7 +41,7 @@ class Compare(Action):
             "--score",
             choices=("em", "f1"),
             default="em",
-            help="what the bars of first_words show (default = em); the tables have both",
+            help="what the bars of first_words show; the tables have both",
         )
         parser.add_argument(
             "-o", "--output", metavar="FOLDER", required=True, help="where the files go"

@@ -28,10 +28,14 @@ class Errors(Action):
         parser.add_argument("data", nargs="?", help="a SQuAD file with gold answers")
         parser.add_argument("predictions", nargs="?", help="{question id: answer}")
         parser.add_argument(
-            "-n", "--num-answers", metavar="N", type=int, default=50, help="how many (default = 50)"
+            "-n", "--num-answers", metavar="N", type=int, default=50, help="how many answers"
         )
         parser.add_argument(
-            "--seed", metavar="S", type=int, default=0, help="another seed, other answers (default = 0)"
+            "--seed",
+            metavar="S",
+            type=int,
+            default=0,
+            help="another seed, other answers",
         )
         parser.add_argument("-o", "--output", metavar="FOLDER", help="where the sheet goes")
         parser.add_argument(

@@ -1,5 +1,5 @@
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Dict
 
 from overrides import overrides
 
@@ -9,6 +9,8 @@ from bidaf_plugin.common.errors import DataError
 if TYPE_CHECKING:
     from bidaf_plugin.evaluation.run_report import AnswerReport
     from bidaf_plugin.evaluation.training_run import TrainingRun
+    from bidaf_plugin.interpret.attention_summary import AttentionSummary
+    from bidaf_plugin.predictors import SpanPredictor
 
 
 @Action.register("report")
@@ -19,7 +21,7 @@ class Report(Action):
     RUN is the folder of `allennlp train -s`, whether training has ended or not. The page is one file
     that needs no network. With --data, a SQuAD file, its questions are answered by the model, or by
     its best state so far, or taken from --predictions; the page then has scores of groups of questions,
-    and samples of answers and of errors.
+    and samples of answers, with what the model attends to, and of errors.
 
     Example: allennlp bidaf report runs/squad -o report.html
              allennlp bidaf report runs/squad --data dev-v1.1.json -o report.html
@@ -28,7 +30,9 @@ class Report(Action):
     @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("run", help="the folder of a training run")
-        parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the page to write")
+        parser.add_argument(
+            "-o", "--output", metavar="FILE", required=True, help="the page to write"
+        )
         parser.add_argument("--data", metavar="DATA", help="a SQuAD file with gold answers")
         parser.add_argument(
             "--predictions",
@@ -37,13 +41,17 @@ class Report(Action):
         )
         parser.add_argument(
             "-n", "--num-samples", metavar="N", type=int, default=8,
-            help="how many answers, and how many errors, to show (default = 8)",
+            help="how many answers, and how many errors, to show",
         )  # fmt: skip
         parser.add_argument(
-            "--seed", metavar="S", type=int, default=0, help="another seed, other samples (default = 0)"
+            "--seed",
+            metavar="S",
+            type=int,
+            default=0,
+            help="another seed, other samples",
         )
         parser.add_argument(
-            "--cuda-device", type=int, default=-1, help="the GPU to use (default = -1: none)"
+            "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
         )
 
     @overrides
@@ -65,7 +73,7 @@ class Report(Action):
 
 
 def report_on_data(run: "TrainingRun", args: argparse.Namespace) -> "AnswerReport":
-    """The answers of the run's model, or those that are given."""
+    """The answers of the run's model, with what it attends to, or those that are given."""
     from bidaf_plugin.evaluation.answering import answer_paragraphs
     from bidaf_plugin.evaluation.prediction_files import read_predictions
     from bidaf_plugin.evaluation.run_report import report_answers
@@ -73,12 +81,32 @@ def report_on_data(run: "TrainingRun", args: argparse.Namespace) -> "AnswerRepor
     from bidaf_plugin.predictors.load import load_span_predictor
 
     paragraphs = read_gold_paragraphs(args.data)
+    samples = (args.num_samples, args.seed)
     if args.predictions is not None:
-        predictions = read_predictions(args.predictions)
-    elif run.model_path is None:
+        return report_answers(args.data, paragraphs, read_predictions(args.predictions), *samples)
+    if run.model_path is None:
         raise DataError(f"{run.folder}: there is no model yet that could answer the questions")
-    else:
-        predictor = load_span_predictor(run.model_path, args.cuda_device)
-        records = answer_paragraphs(predictor, paragraphs)
-        predictions = {record["id"]: record["best_span_str"] for record in records}
-    return report_answers(args.data, paragraphs, predictions, args.num_samples, args.seed)
+    predictor = load_span_predictor(run.model_path, args.cuda_device)
+    records = answer_paragraphs(predictor, paragraphs)
+    predictions = {record["id"]: record["best_span_str"] for record in records}
+    report = report_answers(args.data, paragraphs, predictions, *samples)
+    return report._replace(attention=find_attention_of_sample(predictor, report))
+
+
+def find_attention_of_sample(
+    predictor: "SpanPredictor", report: "AnswerReport"
+) -> Dict[str, "AttentionSummary"]:
+    """By question id; nothing if the model has no attention layer to look into."""
+    from bidaf_plugin.interpret.attention import find_attention
+    from bidaf_plugin.interpret.attention_summary import summarize_attention
+
+    passages = report.passages()
+    try:
+        return {
+            item.id: summarize_attention(
+                find_attention(predictor, item.question, passages[item.id])
+            )
+            for item in report.sample
+        }
+    except DataError:
+        return {}

@@ -114,7 +114,9 @@ def mcnemar_p_value(only_first: int, only_second: int) -> float:
     return float(binomtest(only_first, num_different).pvalue) if num_different else 1.0
 
 
-def _compare_pair(first: str, first_scores: FileScores, second: str, second_scores: FileScores) -> Pair:
+def _compare_pair(
+    first: str, first_scores: FileScores, second: str, second_scores: FileScores
+) -> Pair:
     regions = count_regions([is_right(first_scores), is_right(second_scores)])
     both, neither = regions[True, True], regions[False, False]
     only_first, only_second = regions[True, False], regions[False, True]

@@ -2,7 +2,7 @@
 The paper's Figures 2b and 2c for any two or three systems.
 """
 
-from typing import TYPE_CHECKING, Any, Dict, List, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple
 
 from bidaf_plugin.common.figures import COLORS, new_figure, show_only_axes
 from bidaf_plugin.evaluation.breakdown import NUM_FIRST_WORDS, Group
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# In inches: the side of the square in which the circles are, the height of a line of the legend, the
-# room that a label needs around its middle, and how far apart labels beside the circles are.
-_SIDE, _LEGEND_LINE, _LABEL_RADIUS, _LABEL_HEIGHT = 3.4, 0.24, 0.24, 0.42
-_LONGEST_NAME = 60
+# In inches: the side of the square in which the circles are, the room that a label needs around its
+# middle, how far apart labels beside the circles are, and the size of the legend.
+_SIDE, _LABEL_RADIUS, _LABEL_HEIGHT = 3.4, 0.24, 0.42
+_LEGEND_LINE, _LEGEND_WIDTH = 0.24, 4.8
+_LONGEST_NAME = 40
 
 
 def draw_venn(comparison: Comparison) -> "Figure":
@@ -27,23 +28,48 @@ def draw_venn(comparison: Comparison) -> "Figure":
     circles = place_circles(comparison.regions)
     spots = find_spots(circles)
     left, right, bottom, top = bounds(circles)
+    # Units per inch.
     scale = max(right - left, top - bottom, 1e-9) / _SIDE
-    width, height = (right - left) / scale + 1.6, (top - bottom) / scale + 0.2
-    legend_height = _LEGEND_LINE * (len(circles) + 1) + 0.15
+    # Regions without room for a label have it beside the circles, on the side where they are.
+    outside = [
+        region
+        for region, count in comparison.regions.items()
+        if count and any(region) and not _has_room(region, spots, scale)
+    ]
+    on_left = [r for r in outside if r in spots and spots[r].x < (left + right) / 2]
+    on_right = [region for region in outside if region not in on_left]
+    left_margin, right_margin = (1.2 if side else 0.2 for side in (on_left, on_right))
+    width = left_margin + (right - left) / scale + right_margin
+    height = (top - bottom) / scale + 0.2
+    figure, axes = _new_venn_figure(width, height, len(circles) + 1)
+    start = left - (left_margin + (figure.get_figwidth() - width) / 2) * scale
+    axes.set_xlim(start, start + figure.get_figwidth() * scale)
+    axes.set_ylim(bottom - 0.1 * scale, top + 0.1 * scale)
+    _draw_circles(axes, circles)
+    for region, spot in spots.items():
+        if _has_room(region, spots, scale):
+            _write_count(axes, comparison, region, spot.x, spot.y)
+    _label_outside(axes, comparison, on_left, spots, left - 0.7 * scale, scale)
+    _label_outside(axes, comparison, on_right, spots, right + 0.7 * scale, scale)
+    _add_venn_legend(figure, comparison)
+    return figure
 
-    figure = new_figure(max(width, 4.2), height + legend_height)
+
+def _has_room(region: Region, spots: Dict[Region, Spot], scale: float) -> bool:
+    return region in spots and spots[region].distance >= _LABEL_RADIUS * scale
+
+
+def _new_venn_figure(width: float, height: float, num_lines: int) -> Tuple["Figure", "Axes"]:
+    """A figure with room for circles, and below them for the lines of a legend."""
+    legend_height = _LEGEND_LINE * num_lines + 0.15
+    figure = new_figure(max(width, _LEGEND_WIDTH), height + legend_height)
+    # Sizes are known here, and areas must stay to scale.
     figure.set_layout_engine("none")
     share = legend_height / (height + legend_height)
     axes = figure.add_axes((0, share, 1, 1 - share))
     axes.set_axis_off()
     axes.set_aspect("equal")
-    # The room to the right is for labels of regions that are too small for them.
-    axes.set_xlim(left - 0.2 * scale, left + (max(width, 4.2) - 0.2) * scale)
-    axes.set_ylim(bottom - 0.1 * scale, top + 0.1 * scale)
-    _draw_circles(axes, circles)
-    _label_regions(axes, comparison, spots, scale, right + 0.75 * scale)
-    _add_venn_legend(figure, comparison)
-    return figure
+    return figure, axes
 
 
 def _draw_circles(axes: "Axes", circles: Sequence[Circle]) -> None:
@@ -62,35 +88,36 @@ def _draw_circles(axes: "Axes", circles: Sequence[Circle]) -> None:
         )
 
 
-def _label_regions(
-    axes: "Axes", comparison: Comparison, spots: Dict[Region, Spot], scale: float, margin: float
+def _label_outside(
+    axes: "Axes",
+    comparison: Comparison,
+    regions: Sequence[Region],
+    spots: Dict[Region, Spot],
+    x: float,
+    scale: float,
 ) -> None:
-    """Labels stand in their regions, or, where there is no room, beside the circles with a line."""
-    outside: List[Region] = []
-    for region, count in comparison.regions.items():
-        spot = spots.get(region)
-        label = _count_and_share(count, comparison.num_questions, "\n")
-        if spot is not None and spot.distance >= _LABEL_RADIUS * scale:
-            axes.text(spot.x, spot.y, label, ha="center", va="center", fontsize=9)
-        elif count and any(region):
-            outside.append(region)
-    # From top to bottom as their regions are, so that no two lines cross.
-    outside.sort(key=lambda region: -spots[region].y if region in spots else 0)
-    middle = sum(axes.get_ylim()) / 2
-    for place, region in enumerate(outside):
-        y = middle - (place - (len(outside) - 1) / 2) * _LABEL_HEIGHT * scale
-        label = _count_and_share(comparison.regions[region], comparison.num_questions, "\n")
-        axes.text(margin, y, label, ha="center", va="center", fontsize=9)
+    """Labels in a column, each with a line to its region if that can be seen."""
+    bottom, top = axes.get_ylim()
+    heights = {region: spots[region].y if region in spots else bottom for region in regions}
+    # At the height of their regions where that leaves room, so that lines cross as little as can be.
+    ordered = sorted(regions, key=lambda region: -heights[region])
+    highest = top - _LABEL_HEIGHT / 2 * scale
+    for place, region in enumerate(ordered):
+        num_below = len(ordered) - 1 - place
+        lowest = bottom + (num_below + 0.5) * _LABEL_HEIGHT * scale
+        y = max(min(heights[region], highest), lowest)
+        highest = y - _LABEL_HEIGHT * scale
+        _write_count(axes, comparison, region, x, y)
         if region in spots:
-            axes.plot(
-                [spots[region].x, margin - 0.4 * scale],
-                [spots[region].y, y],
-                color="#555555",
-                linewidth=0.7,
-                marker="o",
-                markevery=[0],
-                markersize=2,
-            )
+            spot = spots[region]
+            beside_label = x + (0.36 if spot.x > x else -0.36) * scale
+            axes.plot([spot.x, beside_label], [spot.y, y], color="#555555", linewidth=0.7)
+            axes.plot(spot.x, spot.y, color="#555555", marker="o", markersize=2)
+
+
+def _write_count(axes: "Axes", comparison: Comparison, region: Region, x: float, y: float) -> None:
+    label = _count_and_share(comparison.regions[region], comparison.num_questions, "\n")
+    axes.text(x, y, label, ha="center", va="center", fontsize=9)
 
 
 def _add_venn_legend(figure: "Figure", comparison: Comparison) -> None:
@@ -105,7 +132,8 @@ def _add_venn_legend(figure: "Figure", comparison: Comparison) -> None:
     nobody = "neither" if len(labels) == 2 else "none of them"
     num_wrong = comparison.regions[(False,) * len(labels)]
     labels.append(f"{nobody}: {_count_and_share(num_wrong, comparison.num_questions, ' ')}")
-    _add_legend(figure, labels, "lower center")
+    colors = [*COLORS[: len(num_right)], "none"]
+    _add_legend(figure, labels, colors, loc="lower center")
 
 
 def draw_first_words(comparison: Comparison, score: str = "em") -> "Figure":
@@ -133,11 +161,15 @@ def draw_first_words(comparison: Comparison, score: str = "em") -> "Figure":
     axes.set_xlabel("first word of the question, and number of questions", fontsize=9)
     what = "answered correctly (EM)" if score == "em" else "F1"
     axes.set_ylabel(f"{what}, percent", fontsize=9)
-    axes.set_ylim(0, 100)
+    # With room for the label of a bar that reaches 100.
+    axes.set_ylim(0, 106)
+    axes.set_yticks(range(0, 101, 20))
     axes.tick_params(axis="x", length=0)
     axes.tick_params(axis="y", labelsize=9)
     show_only_axes(axes)
-    _add_legend(figure, [_shorten(name) for name in groups], "outside upper center")
+    names = [_shorten(name) for name in groups]
+    columns = 1 if max(map(len, names)) > 25 else len(names)
+    _add_legend(figure, names, COLORS, loc="outside upper center", ncols=columns)
     return figure
 
 
@@ -146,18 +178,14 @@ def first_word_groups(comparison: Comparison, name: str) -> List[Group]:
     return comparison.systems[name].breakdown["first word"][:NUM_FIRST_WORDS]
 
 
-def _add_legend(figure: "Figure", labels: Sequence[str], place: str) -> None:
+def _add_legend(
+    figure: "Figure", labels: Sequence[str], colors: Sequence[str], **options: Any
+) -> None:
     from matplotlib.patches import Patch
 
-    colors = [*COLORS[: len(labels)]]
-    if len(labels) > 1 and place.startswith("lower"):
-        colors = [*COLORS[: len(labels) - 1], "none"]
-    handles: List[Any] = [Patch(color=color) for color in colors]
-    columns = 1 if place.startswith("lower") or max(map(len, labels)) > 25 else len(labels)
+    handles: List[Any] = [Patch(color=color) for color in colors[: len(labels)]]
     # To matplotlib, "_" in front and "$" have a meaning; names are set as they are.
-    legend = figure.legend(
-        handles, ["x"] * len(labels), loc=place, ncols=columns, frameon=False, fontsize=9
-    )
+    legend = figure.legend(handles, ["x"] * len(labels), frameon=False, fontsize=9, **options)
     for text, label in zip(legend.get_texts(), labels, strict=True):
         text.set_parse_math(False)
         text.set_text(label)
@@ -168,4 +196,5 @@ def _count_and_share(count: int, total: int, between: str) -> str:
 
 
 def _shorten(text: str, longest: int = _LONGEST_NAME) -> str:
+    text = " ".join(text.split())
     return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -3,7 +3,7 @@ What `allennlp bidaf compare` says and writes: tables as text, as CSV and as JSO
 """
 
 import os
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 
 from bidaf_plugin.common.figures import save_figure
 from bidaf_plugin.common.tables import align_columns, write_csv
@@ -11,6 +11,8 @@ from bidaf_plugin.evaluation.comparison import Comparison, Pair
 from bidaf_plugin.evaluation.comparison_figures import draw_first_words, draw_venn
 from bidaf_plugin.evaluation.prediction_files import write_json
 from bidaf_plugin.evaluation.scores import mean_em, mean_f1
+
+_LONGEST_LABEL = 16
 
 
 def write_comparison(comparison: Comparison, data: str, folder: str, score: str) -> List[str]:
@@ -45,9 +47,7 @@ def write_comparison(comparison: Comparison, data: str, folder: str, score: str)
     paths.append(os.path.join(folder, "comparison.json"))
     write_json(paths[-1], as_json(comparison, data))
     paths += save_figure(draw_venn(comparison), os.path.join(folder, "venn"))
-    paths += save_figure(
-        draw_first_words(comparison, score), os.path.join(folder, "first_words")
-    )
+    paths += save_figure(draw_first_words(comparison, score), os.path.join(folder, "first_words"))
     return paths
 
 
@@ -84,12 +84,12 @@ def agreement_rows(comparison: Comparison) -> List[List[Any]]:
 
 def question_rows(comparison: Comparison) -> List[List[Any]]:
     """For each question what each system answers, whether that is right, and its F1."""
-    columns = [
-        f"{name} {what}" for name in comparison.systems for what in ("answer", "EM", "F1")
-    ]
+    columns = [f"{name} {what}" for name in comparison.systems for what in ("answer", "EM", "F1")]
     rows: List[List[Any]] = [["id", "question", "gold answers", *columns]]
     for scores in zip(*(system.questions for system in comparison.systems.values()), strict=True):
-        values = [value for score in scores for value in (score.prediction, int(score.em), score.f1)]
+        values = [
+            value for score in scores for value in (score.prediction, int(score.em), score.f1)
+        ]
         rows.append([scores[0].id, scores[0].question, " | ".join(scores[0].answers), *values])
     return rows
 
@@ -109,7 +109,9 @@ def as_json(comparison: Comparison, data: str) -> Dict[str, Any]:
     ]
     regions = [
         {
-            "right": [name for name, is_in in zip(comparison.systems, region, strict=True) if is_in],
+            "right": [
+                name for name, is_in in zip(comparison.systems, region, strict=True) if is_in
+            ],
             "questions": count,
         }
         for region, count in comparison.regions.items()
@@ -134,44 +136,60 @@ def as_json(comparison: Comparison, data: str) -> Dict[str, Any]:
 
 def as_text(comparison: Comparison) -> str:
     """What people want to know, for the screen."""
+    labels = _short_labels(comparison)
     rows = [["system", "questions", "missing", "EM", "F1"]]
-    for name, system in comparison.systems.items():
+    for label, (name, system) in zip(labels, comparison.systems.items(), strict=True):
         numbers = [mean_em(system.questions), mean_f1(system.questions)]
         counts = [len(system.questions), len(system.missing)]
-        rows.append([name, *(f"{n:,}" for n in counts), *(f"{n:.2f}" for n in numbers)])
-    parts = [align_columns(rows), align_columns(_region_table(comparison))]
-    parts += [_describe_pair(pair) for pair in comparison.pairs]
-    words = first_word_rows(comparison)
-    formatted = [[row[0], f"{row[1]:,}", *(f"{n:.2f}" for n in row[2:])] for row in words[1:]]
-    parts.append(align_columns([words[0], *formatted]))
+        title = name if label == name else f"{label}  {name}"
+        rows.append([title, *(f"{n:,}" for n in counts), *(f"{n:.2f}" for n in numbers)])
+    parts = [align_columns(rows), align_columns(_region_table(comparison, labels))]
+    short = dict(zip(comparison.systems, labels, strict=True))
+    parts += [
+        _describe_pair(pair, short[pair.first], short[pair.second]) for pair in comparison.pairs
+    ]
+    header = [
+        "first word",
+        "questions",
+        *(f"{label} {s}" for label in labels for s in ("EM", "F1")),
+    ]
+    words = first_word_rows(comparison)[1:]
+    formatted = [[row[0], f"{row[1]:,}", *(f"{n:.2f}" for n in row[2:])] for row in words]
+    parts.append(align_columns([header, *formatted]))
     return "\n\n".join(parts)
 
 
-def _region_table(comparison: Comparison) -> List[List[str]]:
+def _short_labels(comparison: Comparison) -> List[str]:
+    """The names, or letters for them if they would make lines too long."""
+    names = list(comparison.systems)
+    return names if max(map(len, names)) <= _LONGEST_LABEL else ["A", "B", "C"][: len(names)]
+
+
+def _region_table(comparison: Comparison, labels: Sequence[str]) -> List[List[str]]:
     rows = [["answered correctly by", "questions", "percent"]]
     # What all have in common first, what none has last.
     for region in sorted(comparison.regions, key=lambda region: (-sum(region), *map(int, region))):
-        names = [name for name, is_in in zip(comparison.systems, region, strict=True) if is_in]
+        names = [label for label, is_in in zip(labels, region, strict=True) if is_in]
         count = comparison.regions[region]
-        label = " and ".join(names) + (" only" if len(names) < len(region) else "")
+        title = " and ".join(names) + (" only" if len(names) < len(region) else "")
         share = 100 * count / comparison.num_questions
-        rows.append([label if names else "none", f"{count:,}", f"{share:.2f}"])
+        rows.append([title if names else "none", f"{count:,}", f"{share:.2f}"])
     return rows
 
 
-def _describe_pair(pair: Pair) -> str:
+def _describe_pair(pair: Pair, first: str, second: str) -> str:
     total = pair.both + pair.only_first + pair.only_second + pair.neither
     lines = [
-        f"{pair.second} has {pair.share_of_first:.2f} % of what {pair.first} answers correctly,",
-        f"{pair.first} has {pair.share_of_second:.2f} % of what {pair.second} answers correctly.",
+        f"{second} has {pair.share_of_first:.2f} % of what {first} answers correctly, "
+        f"{first} has {pair.share_of_second:.2f} % of what {second} answers correctly",
         f"  same answer to {pair.same_answer:,} of {total:,} questions "
         f"({100 * pair.same_answer / total:.2f} %); kappa of being right {pair.kappa:.3f}",
-        f"  right where the other is wrong: {pair.first} {pair.only_first:,}, "
-        f"{pair.second} {pair.only_second:,}; McNemar's exact test {_p(pair.mcnemar_p_value)}",
+        f"  right where the other is wrong: {first} {pair.only_first:,}, "
+        f"{second} {pair.only_second:,}; McNemar's exact test {_p(pair.mcnemar_p_value)}",
     ]
     for name, result in pair.differences.items():
         lines.append(
-            f"  {name.upper()} of {pair.second} minus {pair.first} {result.difference:+.2f}, 95 % interval "
+            f"  {name.upper()} of {second} minus {first} {result.difference:+.2f}, 95 % interval "
             f"{result.low:+.2f} to {result.high:+.2f}, paired bootstrap {_p(result.p_value)}"
         )
     return "\n".join(lines)

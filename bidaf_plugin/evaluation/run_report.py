@@ -17,6 +17,7 @@ from bidaf_plugin.evaluation.breakdown import break_down
 from bidaf_plugin.evaluation.scores import score_questions, summarize
 from bidaf_plugin.evaluation.training_run import TrainingRun
 from bidaf_plugin.evaluation.wrong_answers import AnsweredQuestion, answered_questions, draw_sample
+from bidaf_plugin.interpret.attention_summary import AttentionSummary
 
 Row = Tuple[str, ...]
 
@@ -39,6 +40,8 @@ class AnswerReport(NamedTuple):
         Some whose answers are no exact match.
     num_wrong, num_overlapping : `int`
         How many there are of those in all, and of those that overlap with a gold answer.
+    attention : `Dict[str, AttentionSummary]`
+        What the model attends to, by question id, where it is known.
     """
 
     data: str
@@ -48,6 +51,11 @@ class AnswerReport(NamedTuple):
     wrong: List[AnsweredQuestion]
     num_wrong: int
     num_overlapping: int
+    attention: Dict[str, AttentionSummary] = {}
+
+    def passages(self) -> Dict[str, str]:
+        """The passages of the sample, by question id."""
+        return {q.id: "".join(part.text for part in q.passage) for q in self.sample}
 
 
 def report_answers(
@@ -63,7 +71,7 @@ def report_answers(
     answered = answered_questions(paragraphs, predictions)
     wrong = [question for question in answered if question.em < 1]
     return AnswerReport(
-        data,
+        os.path.basename(data),
         summarize(scores),
         {
             aspect: [(g.label, f"{g.count:,}", f"{g.em:.2f}", f"{g.f1:.2f}") for g in groups]
@@ -105,7 +113,7 @@ def list_facts(run: TrainingRun) -> List[Tuple[str, str]]:
     ]
     if "best_epoch" in last:
         best = [
-            f"{key.removeprefix('best_validation_')} {value:.4g}"
+            f"{metric_label(key.removeprefix('best_validation_'))} {value:.4g}"
             for key, value in last.items()
             if key.startswith("best_validation_") and isinstance(value, (int, float))
         ]
@@ -118,8 +126,9 @@ def list_facts(run: TrainingRun) -> List[Tuple[str, str]]:
     for key in ("train_data_path", "validation_data_path"):
         if run.config.get(key):
             facts.append((key.removesuffix("_path").replace("_", " "), str(run.config[key])))
-    optimizer = trainer.get("optimizer", {})
-    facts.append(("optimizer", ", ".join(f"{key} {value}" for key, value in optimizer.items())))
+    optimizer = dict(trainer.get("optimizer", {}))
+    name = str(optimizer.pop("type", ""))
+    facts.append(("optimizer", ", ".join([name, *(f"{k} {v}" for k, v in optimizer.items())])))
     facts.append(("AllenNLP", run.version or "unknown"))
     return facts
 

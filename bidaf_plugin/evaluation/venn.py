@@ -100,8 +100,12 @@ def find_spots(circles: Sequence[Circle]) -> Dict[Region, Spot]:
         # Shape: (num_ys, num_xs)
         is_in_region = (is_inside == numpy.array(region)[:, None, None]).all(0)
         if is_in_region.any():
+            # Shape: (num_ys, num_xs)
             depths = distance_transform_edt(is_in_region)
-            row, column = numpy.unravel_index(depths.argmax(), depths.shape)
+            # Of many points that are as good, the one in their middle: figures are symmetric.
+            # Shape: (num_good, 2)
+            good = numpy.argwhere(depths >= 0.98 * depths.max())
+            row, column = good[((good - good.mean(0)) ** 2).sum(1).argmin()]
             spots[region] = Spot(
                 float(xs[column]), float(ys[row]), float(depths[row, column] * step)
             )

@@ -4,12 +4,16 @@ Answers that are no exact match, with what people need to see why.
 
 import random
 import re
+from itertools import groupby
 from typing import List, Mapping, NamedTuple, Sequence, Tuple
 
 from bidaf_plugin.dataset_readers.squad_json import Paragraph, Question
 from bidaf_plugin.evaluation.scores import QuestionScore, score_questions
 
 Span = Tuple[int, int]
+
+# By whether a stretch of a passage is in a gold answer, and whether it is in the prediction.
+_KINDS = {(False, False): "", (True, False): "right", (False, True): "wrong", (True, True): "both"}
 
 
 class MarkedText(NamedTuple):
@@ -97,17 +101,20 @@ def find_text(text: str, passage: str) -> List[Span]:
     return [match.span() for match in re.finditer(pattern, passage)] if words else []
 
 
-def mark_passage(
-    passage: str, gold: Sequence[Span], predicted: Sequence[Span]
-) -> List[MarkedText]:
-    """The passage in stretches, none of which is partly in an answer."""
+def mark_passage(passage: str, gold: Sequence[Span], predicted: Sequence[Span]) -> List[MarkedText]:
+    """The passage in as few stretches as can be, none of which is partly in an answer."""
     cuts = sorted({0, len(passage), *(cut for span in [*gold, *predicted] for cut in span)})
+    kinds = [
+        _KINDS[
+            any(_overlap(stretch, span) for span in gold),
+            any(_overlap(stretch, span) for span in predicted),
+        ]
+        for stretch in zip(cuts, cuts[1:], strict=False)
+    ]
     stretches = []
-    for start, end in zip(cuts, cuts[1:], strict=False):
-        is_gold = any(_overlap((start, end), span) for span in gold)
-        is_predicted = any(_overlap((start, end), span) for span in predicted)
-        kind = "both" if is_gold and is_predicted else "right" if is_gold else "wrong"
-        stretches.append(MarkedText(passage[start:end], kind if is_gold or is_predicted else ""))
+    for kind, group in groupby(range(len(kinds)), key=lambda place: kinds[place]):
+        places = list(group)
+        stretches.append(MarkedText(passage[cuts[places[0]] : cuts[places[-1] + 1]], kind))
     return stretches
 
 

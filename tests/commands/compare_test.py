@@ -61,7 +61,9 @@ class TestCompare:
         data = write(tmp_path / "data.json", DATA)
         paths = [write(tmp_path / f"{n}.json", {"a": "Ada Orn"}) for n in range(3)]
         names = ["<script>alert(1)</script>", "$\\frac$", "_x\n"]
-        run_action("compare", data, *paths, "-o", tmp_path / "out", "--names", *names, "--score", "f1")
+        run_action(
+            "compare", data, *paths, "-o", tmp_path / "out", "--names", *names, "--score", "f1"
+        )
         for name in ("venn", "first_words"):
             assert "<script" not in (tmp_path / "out" / f"{name}.svg").read_text()
         assert read_csv(tmp_path / "out" / "venn.csv")[0][:3] == names

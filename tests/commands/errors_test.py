@@ -73,9 +73,7 @@ class TestErrors:
         assert not (tmp_path / "out").exists()
 
     @needs_real_data
-    def test_a_published_system(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_published_system(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert REAL_DATA is not None
         folder = REAL_DATA / "squad"
         predictions = folder / "predictions" / f"{BASELINE}.json.gz"

@@ -3,12 +3,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from allennlp.commands.train import train_model
+from allennlp.common import Params
 
 from bidaf_plugin.common.errors import DataError
 from tests.commands.helpers import run_action
 from tests.evaluation.run_helpers import write_run
 from tests.evaluation.squad_helpers import write
-from tests.helpers import TINY_SQUAD
+from tests.helpers import TINY_SQUAD, tiny_params
 from tests.html_helpers import Page
 
 
@@ -17,7 +19,7 @@ class TestReport:
         run_action("report", write_run(tmp_path / "run"), "-o", tmp_path / "report.html")
         assert "3 epochs" in capsys.readouterr().out
         page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-        assert page.texts["title"] == ["Training run run"] and page.count("svg") == 2
+        assert page.texts["title"][0] == "Training run run" and page.count("svg") == 2
         page.assert_loads_nothing()
 
     def test_the_model_answers_the_data(self, tiny_archive: Path, tmp_path: Path) -> None:
@@ -28,6 +30,7 @@ class TestReport:
         assert {"Sample answers", "Errors"} <= set(page.texts["h2"])
         # The model's own score on the same data.
         assert f"{metrics['best_validation_f1']:.2f}" in page.texts["b"]
+        assert page.texts["summary"].count("Attention") == 2
 
     def test_the_best_weights_answer_before_there_is_an_archive(
         self, tiny_archive: Path, tmp_path: Path
@@ -38,6 +41,13 @@ class TestReport:
         run_action("report", run, "--data", TINY_SQUAD, "-o", tmp_path / "report.html")
         page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
         assert "in progress, or interrupted" in page.texts["dd"] and "Errors" in page.texts["h2"]
+
+    def test_a_model_without_an_attention_layer(self, tmp_path: Path) -> None:
+        config = tiny_params("attention:: 'dynamic'")
+        train_model(Params(config), str(tmp_path / "run"))
+        run_action("report", tmp_path / "run", "--data", TINY_SQUAD, "-o", tmp_path / "report.html")
+        page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert "Sample answers" in page.texts["h2"] and "Attention" not in page.texts["summary"]
 
     def test_given_predictions(self, tmp_path: Path) -> None:
         predictions = write(tmp_path / "p.json", {})

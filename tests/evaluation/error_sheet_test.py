@@ -99,7 +99,10 @@ class TestReadSheet:
     @pytest.mark.parametrize(
         "content, message",
         [
-            (b"id,class\n1,1\n2,boundary\n", "line 3: the class 'boundary' is not one of: Imprecise"),
+            (
+                b"id,class\n1,1\n2,boundary\n",
+                "line 3: the class 'boundary' is not one of: Imprecise",
+            ),
             (b"id,kind\n1,1\n", "expected a CSV file with a column 'class', found 'id,kind'"),
             (b"", "expected a CSV file with a column 'class', found ''"),
             (b"id,class\n1,\xff\n", "not UTF-8 text"),
@@ -132,4 +135,8 @@ class TestErrorTable:
     def test_an_empty_sheet(self) -> None:
         names = [error_class.name for error_class in ERROR_CLASSES]
         table = error_table(ErrorCounts(dict.fromkeys(names, 0), num_unsorted=0))
-        assert "not counted" not in table and table.splitlines()[-1].split()[2:] == ["0", "-", "100"]
+        assert "not counted" not in table and table.splitlines()[-1].split()[2:] == [
+            "0",
+            "-",
+            "100",
+        ]

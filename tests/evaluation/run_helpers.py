@@ -9,9 +9,27 @@ from typing import Any, Dict, Optional
 from tests.helpers import tiny_params
 
 EPOCHS = [
-    {"epoch": 0, "best_epoch": 0, "training_loss": 4.0, "validation_loss": 3.0, "validation_f1": 10.0},
-    {"epoch": 1, "best_epoch": 1, "training_loss": 2.0, "validation_loss": 2.5, "validation_f1": 30.0},
-    {"epoch": 2, "best_epoch": 1, "training_loss": 1.0, "validation_loss": 2.6, "validation_f1": 20.0},
+    {
+        "epoch": 0,
+        "best_epoch": 0,
+        "training_loss": 4.0,
+        "validation_loss": 3.0,
+        "validation_f1": 10.0,
+    },
+    {
+        "epoch": 1,
+        "best_epoch": 1,
+        "training_loss": 2.0,
+        "validation_loss": 2.5,
+        "validation_f1": 30.0,
+    },
+    {
+        "epoch": 2,
+        "best_epoch": 1,
+        "training_loss": 1.0,
+        "validation_loss": 2.6,
+        "validation_f1": 20.0,
+    },
 ]
 
 

@@ -10,6 +10,7 @@ from bidaf_plugin.evaluation.run_report import (
 )
 from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
 from bidaf_plugin.evaluation.training_run import read_run
+from bidaf_plugin.interpret.attention_summary import AttentionSummary
 from tests.evaluation.run_helpers import write_run
 from tests.evaluation.squad_helpers import PASSAGE, squad, write
 from tests.helpers import tiny_params
@@ -30,6 +31,8 @@ def write_hostile_data(folder: Path) -> str:
 def hostile_page(folder: Path) -> str:
     paragraphs = read_gold_paragraphs(write_hostile_data(folder))
     answers = report_answers(HOSTILE, paragraphs, {HOSTILE: HOSTILE, "b": "Ada Orn"})
+    attention = AttentionSummary([(HOSTILE, 0.5), (HOSTILE, 0.0)], [(HOSTILE, [HOSTILE])])
+    answers = answers._replace(attention={HOSTILE: attention})
     log = f"2026-01-01 10:00:01,1 - WARNING - {HOSTILE}\n"
     config = {**tiny_params(), "train_data_path": HOSTILE}
     return report_as_html(read_run(str(write_run(folder / "<b>", config=config, log=log))), answers)
@@ -55,8 +58,9 @@ class TestReport:
     def test_facts_of_a_run_in_progress_and_of_one_that_has_ended(self, tmp_path: Path) -> None:
         facts = dict(list_facts(read_run(str(write_run(tmp_path / "a")))))
         assert facts["state"] == "in progress, or interrupted"
-        assert facts["epochs"] == "3 of at most 1" and facts["best epoch"] == "1 (f1 30)"
+        assert facts["epochs"] == "3 of at most 1" and facts["best epoch"] == "1 (F1 30)"
         assert facts["training time"] == "0:02:30" and facts["largest memory"] == "1,234 MB"
+        assert facts["optimizer"].startswith("adam, lr ")
         ended = write_run(tmp_path / "b", metrics={"training_duration": "1:00:00.1"})
         facts = dict(list_facts(read_run(str(ended))))
         assert facts["state"] == "ended" and facts["training time"] == "1:00:00"
@@ -94,7 +98,8 @@ class TestReport:
         page = Page(hostile_page(tmp_path))
         page.assert_loads_nothing()
         assert page.count("script") == 0
-        assert HOSTILE in page.texts["h3"] and HOSTILE in page.texts["mark"]
+        for tag in ("h3", "mark", "span", "dt", "dd"):
+            assert HOSTILE in page.texts[tag], tag
         assert page.texts["title"][0] == "Training run <b>"
         assert page.count("svg") == 2
 

@@ -4,6 +4,7 @@ from typing import Dict, Tuple
 import numpy
 import pytest
 
+from bidaf_plugin.evaluation.comparison import Region
 from bidaf_plugin.evaluation.venn import (
     Circle,
     find_distance,
@@ -12,12 +13,12 @@ from bidaf_plugin.evaluation.venn import (
     place_circles,
 )
 
-TWO = {(False, False): 9, (True, False): 10, (False, True): 40, (True, True): 30}
+TWO: Dict[Region, int] = {(False, False): 9, (True, False): 10, (False, True): 40, (True, True): 30}
 
 
-def three(**counts: int) -> Dict[Tuple[bool, ...], int]:
+def three(**counts: int) -> Dict[Region, int]:
     """Regions of three sets; a001=5 stands for 5 in the third alone."""
-    regions = {(bool(n & 4), bool(n & 2), bool(n & 1)): 0 for n in range(8)}
+    regions: Dict[Region, int] = {(bool(n & 4), bool(n & 2), bool(n & 1)): 0 for n in range(8)}
     regions.update({tuple(d == "1" for d in key[1:]): n for key, n in counts.items()})
     return regions
 
@@ -87,7 +88,7 @@ class TestPlaceCircles:
             three(),
         ],
     )
-    def test_what_no_circles_can_show_is_no_error(self, regions: Dict) -> None:
+    def test_what_no_circles_can_show_is_no_error(self, regions: Dict[Region, int]) -> None:
         circles = place_circles(regions)
         assert all(numpy.isfinite(circle).all() for circle in circles)
 

@@ -29,7 +29,7 @@ class TestAnsweredQuestions:
         assert (item.em, item.f1) == (0, pytest.approx(2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3)))
         assert item.has_overlap
         assert [tuple(stretch) for stretch in item.passage[:3]] == [
-            ("Ada Orn", "right"), (" ", "right"), ("built", "both"),
+            ("Ada Orn ", "right"), ("built", "both"), (" the mill", "wrong"),
         ]  # fmt: skip
         assert "".join(stretch.text for stretch in item.passage) == PASSAGE
 
