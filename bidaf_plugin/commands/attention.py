@@ -33,7 +33,7 @@ class Attention(Action):
             "--threshold",
             type=float,
             default=0.5,
-            help="name passage words whose attention to a question word is this or more (default = 0.5)",
+            help="name passage words whose attention to a question word is this or more",
         )
         parser.add_argument(
             "--whole-passage",

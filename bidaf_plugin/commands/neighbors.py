@@ -29,10 +29,8 @@ class Neighbors(Action):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("archive", help="the model, model.tar.gz")
         parser.add_argument("data", help="a SQuAD file, with or without answers")
-        parser.add_argument(
-            "--words", default=_WORDS, help=f"with commas between them, cased (default = {_WORDS})"
-        )
-        parser.add_argument("-k", type=int, default=10, help="neighbours of a word (default = 10)")
+        parser.add_argument("--words", default=_WORDS, help="with commas between them, cased")
+        parser.add_argument("-k", type=int, default=10, help="neighbours of a word")
         parser.add_argument("-o", "--output", metavar="FOLDER", help="where the files go")
 
     @overrides

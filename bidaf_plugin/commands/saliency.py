@@ -28,7 +28,7 @@ class Saliency(Action):
         parser.add_argument("archive", help="the model, model.tar.gz")
         add_question_arguments(parser)
         parser.add_argument(
-            "--method", choices=_METHODS, default=_METHODS[0], help=f"(default = {_METHODS[0]})"
+            "--method", choices=_METHODS, default=_METHODS[0], help="how gradients make scores"
         )
         parser.add_argument("-o", "--output", metavar="FOLDER", help="where the files go")
 

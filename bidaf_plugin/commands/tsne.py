@@ -28,22 +28,22 @@ class Tsne(Action):
         parser.add_argument(
             "--words",
             default="months",
-            help="words with commas between them, in any case; 'months' (the default) for their names",
+            help="words with commas between them, in any case; 'months' for their names",
         )
-        parser.add_argument("--seed", type=int, default=0, help="of what is drawn (default = 0)")
+        parser.add_argument("--seed", type=int, default=0, help="another seed, another map")
         parser.add_argument(
             "--max-occurrences",
             metavar="N",
             type=int,
             default=100,
-            help="draw so many occurrences of a word with more of them (default = 100)",
+            help="draw so many occurrences of a word with more of them",
         )
         parser.add_argument(
             "--others",
             metavar="N",
             type=int,
             default=2000,
-            help="so many other words take part and are not shown (default = 2000)",
+            help="so many other words take part and are not shown",
         )
         parser.add_argument(
             "-o", "--output", metavar="FOLDER", required=True, help="where the files go"

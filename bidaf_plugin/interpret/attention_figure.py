@@ -4,7 +4,7 @@ Attention for print, after Fig. 3 of [Bidirectional Attention Flow](https://arxi
 
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple
 
 import numpy
 
@@ -68,22 +68,24 @@ def draw_attention(
     left = _LETTER * max(map(len, row_labels)) + 0.15
     question = textwrap.fill(attention.question, 95)
     strongest = _describe_strongest(attention, threshold, int((_WIDTH - left) / _LETTER))
-    text_height = LINE_HEIGHT * (question.count("\n") + len(strongest) + 6)
-    word_height = _LETTER * max(len(_short(word)) for word in attention.passage_words) + 0.15
-    line_height = _ROW * len(row_labels) + word_height
+    text_height = LINE_HEIGHT * (question.count("\n") + len(strongest) + 7)
+    matrix_height = _ROW * len(row_labels)
+    line_height = matrix_height + _height_of(attention.passage_words)
     max_lines = 10_000 if whole_passage else int((_HEIGHT - text_height) / line_height)
     lines = choose_lines(attention, int((_WIDTH - left) / _COLUMN), max_lines)
+    above = [_height_of(attention.passage_words[start:end]) for start, end in lines]
 
-    page = PrintedPage(_WIDTH, text_height + line_height * len(lines))
+    page = PrintedPage(_WIDTH, text_height + sum(above) + matrix_height * len(lines))
     page.write(question, fontsize=9, fontweight="bold")
     page.write(_describe_answer(attention), color=_ANSWER_COLOR)
+    page.write(_describe_colors(attention), color=_NOTE_COLOR)
     page.write(_describe_lines(attention, lines), color=_NOTE_COLOR)
-    for start, end in lines:
-        axes = page.add_axes(left, _COLUMN * (end - start), _ROW * len(row_labels), word_height)
+    for (start, end), word_height in zip(lines, above, strict=True):
+        axes = page.add_axes(left, _COLUMN * (end - start), matrix_height, word_height)
         _draw_line(axes, attention, (start, end))
         axes.set_yticks(range(len(row_labels)), row_labels, fontsize=FONT_SIZE)
     page.write("")
-    page.write(f"Passage words with attention of {threshold:g} or more", color=_NOTE_COLOR)
+    page.write(f"Passage words with attention of {threshold:g} or more:", color=_NOTE_COLOR)
     for word, description in strongest:
         page.write(word, left - 0.05, stay=True, horizontalalignment="right", fontweight="bold")
         page.write(description, left)
@@ -129,23 +131,31 @@ def _short(word: str) -> str:
     return plain(word if len(word) <= _MAX_LETTERS else word[: _MAX_LETTERS - 1] + "…")
 
 
+def _height_of(words: Sequence[str]) -> float:
+    """Of the longest of the words, which stand upright."""
+    return _LETTER * max(len(_short(word)) for word in words) + 0.2
+
+
 def _describe_answer(attention: Attention) -> str:
     answer = f"“{textwrap.shorten(attention.answer, 100)}”" if attention.answer_words else "none"
-    return f"Answer: {answer}, with confidence {attention.confidence:.2f}"
+    return f"Answer: {answer}, with confidence {attention.confidence:.2g}"
 
 
-def _describe_lines(attention: Attention, lines: List[Line]) -> str:
-    """What the colours mean, and which part of the passage is shown."""
+def _describe_colors(attention: Attention) -> str:
     parts = ["Blue: attention, from 0 (white) to 1."]
     if attention.passage_weights is not None:
         parts.append("Orange: weights, up to the largest.")
     if attention.gold_words:
         parts.append("Green: further words of gold answers.")
-    num_words = len(attention.passage_words)
-    if sum(end - start for start, end in lines) < num_words:
-        ranges = ", ".join(f"{start + 1}–{end}" for start, end in lines)
-        parts.append(f"Shown are words {ranges} of {num_words}.")
     return " ".join(parts)
+
+
+def _describe_lines(attention: Attention, lines: List[Line]) -> str:
+    num_words = len(attention.passage_words)
+    if sum(end - start for start, end in lines) == num_words:
+        return f"The whole passage of {num_words} words."
+    ranges = ", ".join(f"{start + 1}–{end}" for start, end in lines)
+    return f"Words {ranges} of the {num_words} words of the passage."
 
 
 def _describe_strongest(
@@ -161,4 +171,4 @@ def _describe_strongest(
                 by_word.setdefault(attention.passage_words[place], weight)
             names = " · ".join(f"{name} {weight:.2f}" for name, weight in by_word.items())
             described.append((_short(word), textwrap.shorten(names, num_letters, placeholder=" …")))
-    return described
+    return described or [("", "none")]

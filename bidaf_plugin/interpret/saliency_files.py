@@ -40,7 +40,7 @@ def write_saliency(saliency: Saliency, question: str, id: str, folder: str) -> L
 
 
 def render_saliency(saliency: Saliency, question: str) -> str:
-    """A page with both texts, each word as dark as it matters."""
+    """A page with both texts, each word coloured as much as it matters."""
     return render(
         "saliency.html",
         title=question,

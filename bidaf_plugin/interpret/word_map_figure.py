@@ -64,8 +64,8 @@ def _draw_space(axes: "Axes", points: Sequence[MapPoint], colors: Dict[str, str]
     for word, rows in spellings.items():
         color = colors[word.lower()]
         face = "none" if word.islower() else color
-        style = {"s": 10, "facecolors": face, "edgecolors": color, "linewidths": 0.7, "alpha": 0.8}
-        axes.scatter(*places[rows].T, **style)
+        x, y = places[rows].T
+        axes.scatter(x, y, s=10, facecolors=face, edgecolors=color, linewidths=0.7, alpha=0.8)
         anchors.append(_middle(places[rows]))
     sizes = [(0.62 * _FONT_SIZE * len(word) + 2, 1.15 * _FONT_SIZE) for word in spellings]
     centers = place_labels(anchors, sizes, places.tolist(), (_PANEL, _PANEL))

@@ -5,9 +5,20 @@ from pathlib import Path
 import numpy
 
 from bidaf_plugin.interpret.attention_files import file_name, render_attention, write_attention
+from tests.html_helpers import HOSTILE, Page, needs_chromium, open_in_chromium
 from tests.interpret.helpers import make_attention
 
-EVIL = "</script><script>alert(1)</script>"
+HOSTILE_ATTENTION = make_attention(
+    question=HOSTILE,
+    passage=HOSTILE + " w1 w2 w3",
+    answer=HOSTILE,
+    question_words=[HOSTILE, "not"],
+    passage_words=[HOSTILE, "w1", "w2", "w3"],
+    passage_offsets=[
+        (0, len(HOSTILE)),
+        *((len(HOSTILE) + 3 * n + 1, len(HOSTILE) + 3 * n + 3) for n in range(3)),
+    ],
+)
 
 
 class TestAttentionFiles:
@@ -33,18 +44,23 @@ class TestAttentionFiles:
         assert passage.index(">w0<") < passage.index(">w1<") < passage.index(">w3<")
 
     def test_no_text_becomes_markup(self) -> None:
-        attention = make_attention(
-            question=EVIL,
-            passage=EVIL,
-            answer=EVIL,
-            question_words=[EVIL, "not"],
-            passage_words=[EVIL] * 4,
-            passage_offsets=[(0, 9), (9, 20), (20, 28), (28, len(EVIL))],
-        )
-        page = render_attention(attention)
-        assert "<script>alert" not in page
-        assert page.lower().count("</script>") == 2
-        assert "&lt;script&gt;alert(1)" in page
+        page = Page(render_attention(HOSTILE_ATTENTION))
+        page.assert_loads_nothing()
+        assert page.count("script") == 2
+        assert page.data["matrix"][0][0] == 1.0
+        assert HOSTILE in page.texts["strong"]
+        assert page.texts["span"].count(HOSTILE) == 2
+
+    @needs_chromium
+    def test_a_browser_shows_it_without_complaints(self, tmp_path: Path) -> None:
+        path = tmp_path / "page.html"
+        path.write_text(render_attention(HOSTILE_ATTENTION), encoding="utf-8")
+        page, complaints = open_in_chromium(path)
+        assert complaints == ""
+        assert page.texts["title"] == [HOSTILE]
+        words = [attributes for name, attributes in page.elements if name == "span"]
+        # The passage shows its weights, which are all the same.
+        assert sum("--weight: 0.75" in (word.get("style") or "") for word in words) == 4
 
     def test_every_id_makes_a_file_name(self) -> None:
         assert file_name("56be4db0acb8001400a502ec") == "56be4db0acb8001400a502ec"

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import numpy
 import pytest
@@ -7,14 +8,15 @@ import torch
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.squad_json import Answer
 from bidaf_plugin.interpret.attention import find_attention
+from bidaf_plugin.predictors import SpanPredictor
 from tests.interpret.helpers import PASSAGE, QUESTION, make_attention, tiny_predictor
 
 
-def encode(predictor, text, name):  # type: ignore[no-untyped-def]
+def encode(predictor: SpanPredictor, text: str, name: str) -> numpy.ndarray:
     """The contextual vectors of one text, by themselves. Shape: (num_words, encoding_dim)"""
     instance = predictor._json_to_instance({"question": QUESTION, "passage": text})
     predictor._dataset_reader.apply_token_indexers(instance)
-    field = instance[name]
+    field: Any = instance[name]
     field.index(predictor._model.vocab)
     tensors = field.batch_tensors([field.as_tensor(field.get_padding_lengths())])
     with torch.no_grad():
@@ -37,6 +39,7 @@ class TestFindAttention:
             attention.matrix, exponentials / exponentials.sum(axis=0), rtol=1e-4
         )
         largest = numpy.exp(expected.max(axis=0))
+        assert attention.passage_weights is not None
         numpy.testing.assert_allclose(attention.passage_weights, largest / largest.sum(), rtol=1e-4)
 
     def test_words_answer_and_gold_answers_are_those_of_the_question(self) -> None:

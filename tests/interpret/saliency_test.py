@@ -12,6 +12,7 @@ from bidaf_plugin.interpret.saliency import METHODS, find_saliency
 from bidaf_plugin.interpret.saliency_files import format_saliency, render_saliency
 from bidaf_plugin.predictors import ClozePredictor, SpanPredictor
 from tests.cloze_helpers import ARTICLE, QUESTION
+from tests.html_helpers import HOSTILE, Page
 from tests.interpret.helpers import tiny_predictor
 
 # "by" and "a" stand twice in the passage, and must each count by themselves.
@@ -129,10 +130,11 @@ class TestFindSaliency:
 
 class TestSaliencyFiles:
     def test_text_and_page(self) -> None:
-        record = {"question": "Who is <b>?", "passage": "It is <script>alert(1)</script> Ada."}
+        record = {"question": f"Who {HOSTILE}?", "passage": f"It is {HOSTILE} Ada."}
         saliency = find_saliency(tiny_predictor(), record)
         assert "score" in format_saliency(saliency)
-        page = render_saliency(saliency, record["question"])
-        assert "<script" not in page
-        assert "<b>" not in page
-        assert "&lt;" in page
+        page = Page(render_saliency(saliency, record["question"]))
+        page.assert_loads_nothing()
+        assert page.count("script") == 0
+        assert page.texts["title"] == [record["question"]]
+        assert [text for text in page.texts["span"] if text == "Ada"]

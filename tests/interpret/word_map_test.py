@@ -1,4 +1,4 @@
-from typing import List
+from typing import Any, List
 
 import pytest
 
@@ -61,7 +61,8 @@ class TestDrawWordMap:
 
     def test_points_stand_where_they_belong(self) -> None:
         _, contextual = draw_word_map(self.points).axes
-        may, lowercase_may, june = (c.get_offsets() for c in contextual.collections)
+        offsets: Any = [collection.get_offsets() for collection in contextual.collections]
+        may, lowercase_may, june = offsets
         assert may.shape == (2, 2)
         # A golden value: the picture is 200 points wide for 9 units, around its middle at 130.
         assert may[1].tolist() == pytest.approx([130 + (1 - 4.5) * 200 / 9, 130 - 2 * 200 / 9])
@@ -71,7 +72,8 @@ class TestDrawWordMap:
     def test_each_spelling_has_a_label_and_senses_have_shapes(self) -> None:
         for axes in draw_word_map(self.points).axes:
             assert [text.get_text() for text in axes.texts] == ["May", "may", "June"]
-            capitalised, lowercase, _ = axes.collections
+            collections: Any = axes.collections
+            capitalised, lowercase, _ = collections
             assert len(capitalised.get_facecolors()) == 1
             assert len(lowercase.get_facecolors()) == 0
             assert (capitalised.get_edgecolors() == lowercase.get_edgecolors()).all()
