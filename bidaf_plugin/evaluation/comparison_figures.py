@@ -156,7 +156,7 @@ def draw_first_words(comparison: Comparison, score: str = "em") -> "Figure":
         heights = [getattr(group, score) for group in values]
         bars = axes.bar(xs, heights, 0.9 * width, color=color)
         axes.bar_label(bars, fmt="%.0f", fontsize=7, padding=1.5)
-    labels = [f"{_shorten(group.label, 12)}\n{group.count:,}" for group in words]
+    labels = [f"{_shorten(group.label, 12)}\n{group.num_questions:,}" for group in words]
     axes.set_xticks(range(len(words)), [label.replace("$", r"\$") for label in labels], fontsize=9)
     axes.set_xlabel("first word of the question, and number of questions", fontsize=9)
     what = "answered correctly (EM)" if score == "em" else "F1"

@@ -66,7 +66,7 @@ def first_word_rows(comparison: Comparison) -> List[List[Any]]:
     breakdowns = [system.breakdown["first word"] for system in comparison.systems.values()]
     for groups in zip(*breakdowns, strict=True):
         numbers = [number for group in groups for number in (group.em, group.f1)]
-        rows.append([groups[0].label, groups[0].count, *numbers])
+        rows.append([groups[0].label, groups[0].num_questions, *numbers])
     return rows
 
 

@@ -74,7 +74,9 @@ def report_answers(
         os.path.basename(data),
         summarize(scores),
         {
-            aspect: [(g.label, f"{g.count:,}", f"{g.em:.2f}", f"{g.f1:.2f}") for g in groups]
+            aspect: [
+                (g.label, f"{g.num_questions:,}", f"{g.em:.2f}", f"{g.f1:.2f}") for g in groups
+            ]
             for aspect, groups in break_down(scores).items()
         },
         draw_sample(answered, num_samples, seed),
