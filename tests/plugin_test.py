@@ -54,11 +54,14 @@ class TestPlugin:
             assert our_names(base)
             assert not our_names(base) & set(names.split())
 
-    def test_importing_the_package_registers_every_module(self) -> None:
-        # The plugins file imports the package alone, not its submodules.
+    def test_importing_the_package_registers_every_class(self) -> None:
+        # The plugins file imports the package alone, not its submodules; what single commands need is
+        # imported by them.
         import sys
 
         for path in (ROOT / "bidaf_plugin").rglob("*.py"):
+            if ".register(" not in path.read_text(encoding="utf-8"):
+                continue
             parts = path.relative_to(ROOT).with_suffix("").parts
             module = ".".join(part for part in parts if part != "__init__")
             assert module in sys.modules, f"{module} is not imported by bidaf_plugin/__init__.py"
