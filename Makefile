@@ -48,8 +48,8 @@ lint: install  ## Check style and types
 	@$(BIN)/mypy --no-error-summary $(SOURCES)
 
 .PHONY: test
-test: lint  ## Lint, types and all tests
-	@$(BIN)/pytest -q
+test: lint  ## Lint, types and all tests, one process per core
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto
 
 .PHONY: format
 format: install  ## Rewrite the sources in the project's style
