@@ -9,7 +9,7 @@ from allennlp.models import Model
 from allennlp.predictors import Predictor
 from overrides import overrides
 
-from bidaf_plugin.common.errors import BadLine, DataError, check_is_text
+from bidaf_plugin.common.errors import BadLine, DataError
 from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
 from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
 from bidaf_plugin.dataset_readers.cloze_question import (
@@ -19,6 +19,7 @@ from bidaf_plugin.dataset_readers.cloze_question import (
     parse_question,
 )
 from bidaf_plugin.predictors.interpretable_predictor import InterpretablePredictor
+from bidaf_plugin.predictors.records import id_of, only_passage
 from bidaf_plugin.samplers import WindowBudgetSampler
 
 # Padded words that are read at once: some 1,600 windows.
@@ -129,7 +130,7 @@ class ClozePredictor(InterpretablePredictor):
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         instance = self._dataset_reader.question_to_instance(_to_question(json_dict))
         # Where the spans are looked for: the words of the question's article were cut apart.
-        instance["metadata"].metadata["text"] = _passage(json_dict)
+        instance["metadata"].metadata["text"] = only_passage(json_dict)
         return instance
 
     @overrides
@@ -149,32 +150,14 @@ class ClozePredictor(InterpretablePredictor):
         return [labeled]
 
 
-def _passage(record: JsonDict) -> Any:
-    passage = record.get("passage")
-    return record.get("context") if passage is None else passage
-
-
 def _to_question(record: Any) -> ClozeQuestion:
     """The question of a record, or a `DataError` that says what is wrong with it."""
-    if not isinstance(record, dict):
-        raise DataError(
-            f"expected a JSON object with 'question' and 'passage', found {record!r:.60}"
-        )
-    for name, value in (("question", record.get("question")), ("passage", _passage(record))):
-        if value is None:
-            raise DataError(f"{name!r} is missing or null; found {sorted(record)!r:.200}")
-        if not isinstance(value, str):
-            raise DataError(f"{name!r} must be a string, found {value!r:.60}")
-        if not value.strip():
-            raise DataError(f"{name!r} is empty")
-        check_is_text(value, repr(name))
+    passage = only_passage(record)
     answer, names = record.get("answer"), record.get("names")
     if answer is not None and not (isinstance(answer, str) and ENTITY.fullmatch(answer)):
         raise DataError(f"'answer' must be an entity like '@entity3', found {answer!r:.60}")
     _check_names(names)
-    return make_question(
-        record["question"], _passage(record), answer, record.get("id", record.get("qid")), names
-    )
+    return make_question(record["question"], passage, answer, id_of(record), names)
 
 
 def _check_names(names: Any) -> None:

@@ -1,5 +1,5 @@
 """
-The JSON objects that `SpanPredictor` takes and gives.
+The JSON objects that predictors take, and those that `SpanPredictor` gives.
 """
 
 from typing import Any, List, Optional, Sequence, Union
