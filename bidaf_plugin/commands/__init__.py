@@ -15,6 +15,7 @@ from bidaf_plugin.commands.report import Report as Report
 from bidaf_plugin.commands.reproduce import Reproduce as Reproduce
 from bidaf_plugin.commands.saliency import Saliency as Saliency
 from bidaf_plugin.commands.score import Score as Score
+from bidaf_plugin.commands.serve import Serve as Serve
 from bidaf_plugin.commands.study import Study as Study
 from bidaf_plugin.commands.table import Table as Table
 from bidaf_plugin.commands.train_ensemble import TrainEnsemble as TrainEnsemble

@@ -12,6 +12,7 @@ from allennlp.models import Model
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.squad_json import Answer
+from bidaf_plugin.dataset_readers.token_spans import with_offsets
 from bidaf_plugin.fields.answer_spans_field import TokenSpan
 from bidaf_plugin.modules import BiAttention
 from bidaf_plugin.modules.bi_attention import AttentionFlowOutput
@@ -30,9 +31,11 @@ class Attention:
     question : `str`
     passage : `str`
     question_words : `List[str]`
+    question_offsets : `List[Tuple[int, int]]`
+        First character of each word of the question, and one past the last.
     passage_words : `List[str]`
     passage_offsets : `List[Tuple[int, int]]`
-        First character of each word of the passage, and one past the last.
+        Likewise of the passage.
     matrix : `numpy.ndarray`
         `a`, shape `(num_question_words, num_passage_words)`: how much each passage word attends to
         each question word. Each column sums to 1.
@@ -52,6 +55,7 @@ class Attention:
     question: str
     passage: str
     question_words: List[str]
+    question_offsets: List[Tuple[int, int]]
     passage_words: List[str]
     passage_offsets: List[Tuple[int, int]]
     matrix: numpy.ndarray
@@ -80,10 +84,11 @@ class Attention:
             "question": self.question,
             "passage": self.passage,
             "question_words": self.question_words,
+            "question_offsets": self.question_offsets,
             "passage_words": self.passage_words,
             "passage_offsets": self.passage_offsets,
-            "matrix": self.matrix.round(6).tolist(),
-            "passage_weights": None if weights is None else weights.round(6).tolist(),
+            "matrix": self.matrix.astype(float).round(6).tolist(),
+            "passage_weights": None if weights is None else weights.astype(float).round(6).tolist(),
             "answer": self.answer,
             "answer_words": self.answer_words,
             "confidence": self.confidence,
@@ -128,11 +133,13 @@ def find_attention(
         output = predictor._model.forward_on_instance(instance)
     weights = kept[0].question_passage_attention
     span = output["best_span"]
+    question_tokens = with_offsets(instance["question"].tokens, question)
     return Attention(
         id=id,
         question=question,
         passage=passage,
-        question_words=[token.text for token in instance["question"].tokens],
+        question_words=[token.text for token in question_tokens],
+        question_offsets=[(token.idx, token.idx_end) for token in question_tokens],
         passage_words=[token.text for token in instance["passage"].tokens],
         passage_offsets=[(token.idx, token.idx_end) for token in instance["passage"].tokens],
         matrix=kept[0].passage_question_attention[0].t().cpu().numpy(),

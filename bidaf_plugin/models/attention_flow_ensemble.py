@@ -48,8 +48,8 @@ class AttentionFlowEnsemble(Model):
 
     # Attributes
 
-    n_best : `int`
-        How many answers to list; None for no list.
+    no_answer : `bool`
+        Whether a member can say that there is no answer.
     no_answer_threshold : `float`
         See `EnsembleRule.best`.
     """
@@ -74,9 +74,8 @@ class AttentionFlowEnsemble(Model):
         models = [predictor._model for predictor in self._predictors]
         self.members = torch.nn.ModuleList(models)
         self._rule = rule or VotesRule()
-        self._no_answer = any(model._output_layer.no_answer for model in models)
-        self._em_and_f1 = Squad2EmAndF1() if self._no_answer else SquadEmAndF1()
-        self.n_best: Optional[int] = None
+        self.no_answer = any(model._output_layer.no_answer for model in models)
+        self._em_and_f1 = Squad2EmAndF1() if self.no_answer else SquadEmAndF1()
         self.no_answer_threshold: Optional[float] = None
 
     def forward(  # type: ignore[override]
@@ -109,7 +108,7 @@ class AttentionFlowEnsemble(Model):
             for of_question, item in zip(distributions, metadata, strict=True)
         ]
         if answer_spans is not None:
-            places = is_known(answer_spans, self._no_answer).nonzero().flatten().tolist()
+            places = is_known(answer_spans, self.no_answer).nonzero().flatten().tolist()
             self._em_and_f1(
                 [answers[place].text(metadata[place]["passage"]) for place in places],
                 [metadata[place]["answers"] for place in places],
@@ -124,9 +123,7 @@ class AttentionFlowEnsemble(Model):
         `Dict[str, Any]`
             As of a single model, see `SpanOutputLayer`. `best_span` are the tokens of the ensemble's
             reader that overlap the answer, `confidence` is what the rule gives, and so is
-            `no_answer_probability`, if a member can say that there is no answer. If `n_best` is set,
-            there is a list of that name, as of `SpanPredictor`, but what is added up for an answer are
-            the places among the best spans: as many as hold `n_best` different answers.
+            `no_answer_probability`, if a member can say that there is no answer.
         """
         metadata, answers = output_dict["metadata"], output_dict["answers"]
         rows = list(zip(output_dict["distributions"], answers, metadata, strict=True))
@@ -137,19 +134,29 @@ class AttentionFlowEnsemble(Model):
             "best_span_characters": [answer.span and list(answer.span) for answer in answers],
             "confidence": [answer.confidence for answer in answers],
         }
-        if self._no_answer:
+        if self.no_answer:
             readable["no_answer_probability"] = [
                 self._rule.no_answer_probability(of_question) for of_question, _, _ in rows
             ]
-        if self.n_best is not None:
-            readable["n_best"] = [
-                self._list_answers(of_question, item, self.n_best) for of_question, _, item in rows
-            ]
         return readable
 
-    def _list_answers(
-        self, distributions: Sequence[SpanDistribution], metadata: Dict[str, Any], number: int
+    def list_answers(
+        self, output_dict: Dict[str, Any], row: int, number: int
     ) -> List[Dict[str, Any]]:
+        """
+        The best answers to a question of a batch, as `n_best` of `SpanPredictor`, but what is added up
+        for an answer are the places among the best spans: as many as hold `number` different answers.
+
+        # Parameters
+
+        output_dict : `Dict[str, Any]`
+            What `forward` returned.
+        row : `int`
+            The place of the question in the batch.
+        number : `int`
+        """
+        distributions: Sequence[SpanDistribution] = output_dict["distributions"][row]
+        metadata = output_dict["metadata"][row]
         passage = metadata["passage"]
         candidates = self._rule.candidates(distributions, passage)
         return [

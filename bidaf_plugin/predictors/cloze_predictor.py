@@ -1,5 +1,5 @@
 import json
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import numpy
 from allennlp.common.util import JsonDict
@@ -23,7 +23,7 @@ from bidaf_plugin.predictors.records import id_of, only_passage
 from bidaf_plugin.samplers import WindowBudgetSampler
 
 # Padded words that are read at once: some 1,600 windows.
-_MAX_WORDS = 30_000
+MAX_WORDS = 30_000
 
 
 @Predictor.register("bidaf_cloze")
@@ -112,19 +112,30 @@ class ClozePredictor(InterpretablePredictor):
     @overrides
     def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
         """Answers any number of questions, in batches that the machine can hold."""
+        return [answer for _, answers in self.predict_batches(instances) for answer in answers]
+
+    def predict_batches(
+        self, instances: List[Instance]
+    ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
+        """
+        Answers questions in batches.
+
+        # Returns
+
+        `Iterator[Tuple[List[int], List[JsonDict]]]`
+            For each batch, the places of its questions, which are in order, and the answers to them.
+        """
         for instance in instances:
             self._dataset_reader.apply_token_indexers(instance)
-        sampler = WindowBudgetSampler(len(instances) or 1, max_words=_MAX_WORDS, shuffle=False)
-        answers = [
-            answer
-            for places in sampler.get_batch_indices(instances)
-            for answer in self._model.forward_on_instances([instances[place] for place in places])
-        ]
-        # Not through AllenNLP's `sanitize`, which makes the text "None" of None. All is plain but
-        # the loss, which is that of the batch.
-        return [
-            {name: value for name, value in answer.items() if name != "loss"} for answer in answers
-        ]
+        sampler = WindowBudgetSampler(len(instances) or 1, max_words=MAX_WORDS, shuffle=False)
+        for places in sampler.get_batch_indices(instances):
+            answers = self._model.forward_on_instances([instances[place] for place in places])
+            # Not through AllenNLP's `sanitize`, which makes the text "None" of None. All is plain
+            # but the loss, which is that of the batch.
+            yield places, [
+                {name: value for name, value in answer.items() if name != "loss"}
+                for answer in answers
+            ]
 
     @overrides
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:

@@ -8,8 +8,8 @@ from allennlp.predictors import Predictor
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.predictors.ensemble_answerer import EnsembleAnswerer
 from bidaf_plugin.predictors.pieces import PieceCutter, QuestionOnPassages
-from bidaf_plugin.predictors.question_answerer import QuestionAnswerer
 from bidaf_plugin.predictors.span_predictor import SpanPredictor
 from bidaf_plugin.predictors.word_vectors import learn_words
 
@@ -78,10 +78,10 @@ class EnsemblePredictor(SpanPredictor):
             raise DataError(
                 "an ensemble reads one 'passage' for a question, not several 'passages'"
             )
-        self._model.n_best = self._n_best if n_best is None else n_best
-        return QuestionAnswerer(
+        return EnsembleAnswerer(
             self._model,
             self._dataset_reader,
             PieceCutter(*self._piece_settings),
             self.make_sampler(batch_size),
+            self._n_best if n_best is None else n_best,
         ).answer(questions)

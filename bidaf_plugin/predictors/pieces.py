@@ -18,10 +18,13 @@ class QuestionOnPassages(NamedTuple):
 
     is_list : `bool`
         Whether the passages came as a list, so that an answer must say which one it is from.
+    n_best : `int`
+        How many answers to list, in place of what is asked for all questions.
     """
 
     instances: List[Instance]
     is_list: bool = False
+    n_best: Optional[int] = None
 
 
 class Piece(NamedTuple):

@@ -28,7 +28,7 @@ class QuestionAnswerer:
     cutter : `PieceCutter`
     sampler : `BatchSampler`
     n_best : `int`, optional (default = `None`)
-        How many answers to list; None for no list.
+        How many answers to list, if a question does not say it itself; None for no list.
     """
 
     def __init__(
@@ -70,10 +70,14 @@ class QuestionAnswerer:
         self, place: int, question: QuestionOnPassages, rankings: Dict[int, Ranking]
     ) -> List[Piece]:
         pieces = self._cutter.cut(place, question.instances)
-        if self._n_best is not None or question.is_list or len(pieces) > 1:
+        n_best = self._number_of_answers(question)
+        if n_best is not None or question.is_list or len(pieces) > 1:
             decoder = self._model._output_layer.decoder
-            rankings[place] = Ranking(len(pieces), self._n_best or 1, decoder.max_answer_length)
+            rankings[place] = Ranking(len(pieces), n_best or 1, decoder.max_answer_length)
         return pieces
+
+    def _number_of_answers(self, question: QuestionOnPassages) -> Optional[int]:
+        return self._n_best if question.n_best is None else question.n_best
 
     def _read(
         self,
@@ -89,8 +93,10 @@ class QuestionAnswerer:
         answers = {}
         for row, piece in enumerate(pieces):
             ranking = rankings.get(piece.question)
+            n_best = self._number_of_answers(questions[piece.question])
             if ranking is None:
-                answers[piece.question] = {name: column[row] for name, column in readable.items()}
+                record = {name: column[row] for name, column in readable.items()}
+                answers[piece.question] = self._complete(record, output_dict, row, n_best)
                 continue
             self._rank(piece, output_dict, row, ranking)
             if ranking.num_missing == 0:
@@ -100,10 +106,16 @@ class QuestionAnswerer:
                     rankings.pop(piece.question),
                     self._model._output_layer.decoder,
                     None if no_answer_logits is None else no_answer_logits[row].tolist(),
-                    with_n_best=self._n_best is not None,
+                    with_n_best=n_best is not None,
                     with_passage_index=questions[piece.question].is_list,
                 )
         return answers
+
+    def _complete(
+        self, record: JsonDict, output_dict: Dict[str, Any], row: int, n_best: Optional[int]
+    ) -> JsonDict:
+        """What is to be added to the model's own answer: nothing."""
+        return record
 
     def _run(self, pieces: List[Piece]) -> Dict[str, Any]:
         instances = [piece.instance for piece in pieces]

@@ -28,6 +28,9 @@ def check_record(record: Any) -> None:
     else:
         for index, passage in enumerate(passages):
             _check_text(f"passages[{index}]", passage, record)
+    n_best = record.get("n_best")
+    if n_best is not None and (type(n_best) is not int or n_best < 1):
+        raise DataError(f"'n_best' must be a whole number, 1 or more, found {n_best!r:.60}")
 
 
 def _check_text(name: str, value: Any, record: JsonDict) -> None:

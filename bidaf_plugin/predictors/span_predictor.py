@@ -44,7 +44,8 @@ class SpanPredictor(InterpretablePredictor):
     - `question` : the question,
     - `passage` : the text that holds the answer (`context` will do, too),
     - `passages` : in place of it, a list of texts of which one may hold the answer,
-    - `id` : optional, given back with the answer (`qid` will do, too).
+    - `id` : optional, given back with the answer (`qid` will do, too),
+    - `n_best` : optional, for this question in place of the argument of this name.
 
     Output: `id`, `best_span_str` (cut from the passage), `best_span` (first and last token,
     inclusive), `best_span_characters` (first character and one past the last), `confidence`;
@@ -201,7 +202,9 @@ class SpanPredictor(InterpretablePredictor):
         instances = iter(self._batch_json_to_instances(single))
         return [
             QuestionOnPassages(
-                [next(instances) for _ in passages_of(record)], record.get("passages") is not None
+                [next(instances) for _ in passages_of(record)],
+                record.get("passages") is not None,
+                record.get("n_best"),
             )
             for record in records
         ]
@@ -221,7 +224,7 @@ class SpanPredictor(InterpretablePredictor):
         batch_size : `int`, optional (default = `None`)
             Passages, or pieces of them, per batch. By default as many as are answered fastest.
         n_best : `int`, optional (default = `None`)
-            In place of what the predictor was made with.
+            In place of what the predictor was made with, where a question does not say it itself.
 
         # Returns
 

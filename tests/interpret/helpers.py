@@ -37,6 +37,7 @@ def make_attention(num_words: int = 4, **changes: Any) -> Attention:
         "question": "Why not",
         "passage": " ".join(words),
         "question_words": ["Why", "not"],
+        "question_offsets": [(0, 3), (4, 7)],
         "passage_words": words,
         "passage_offsets": [(s, s + len(w)) for s, w in zip(starts, words, strict=True)],
         "matrix": matrix,

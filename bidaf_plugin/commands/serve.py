@@ -1,0 +1,86 @@
+import argparse
+from contextlib import ExitStack
+
+from overrides import overrides
+
+from bidaf_plugin.commands.action import Action
+from bidaf_plugin.common.errors import DataError
+
+
+@Action.register("serve")
+class Serve(Action):
+    """
+    Answer questions in the browser and over HTTP.
+
+    Each ARCHIVE is a model.tar.gz, the folder of a training run or a URL; the first is the default on
+    the page. Without one, the model that comes with the package is served. /docs describes the API.
+    Questions that come at the same time are answered together. SIGTERM or Ctrl+C ends it, after
+    everything that was taken in is answered. A line of JSON is written for every request, to the
+    standard error stream or to --log-file.
+
+    Example: allennlp bidaf serve runs/squad
+             allennlp bidaf serve runs/study/bidaf runs/study/alpha_dot --port 8080
+    """
+
+    @overrides
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("archive", nargs="*", help="the models")
+        parser.add_argument(
+            "--host",
+            default="127.0.0.1",
+            help="the address to serve at; 0.0.0.0 for all networks (default = 127.0.0.1)",
+        )
+        parser.add_argument("--port", type=int, default=8000, help="0 for any (default = 8000)")
+        parser.add_argument(
+            "--max-queue",
+            metavar="N",
+            type=int,
+            default=256,
+            help="refuse questions when so many wait for their answers (default = 256)",
+        )
+        parser.add_argument(
+            "--timeout",
+            metavar="SECONDS",
+            type=float,
+            default=30.0,
+            help="after which a request gets an error in place of its answer (default = 30)",
+        )
+        parser.add_argument(
+            "--max-batch-wait",
+            metavar="MILLISECONDS",
+            type=float,
+            default=10.0,
+            help="how long to wait for more questions when there are several users (default = 10)",
+        )
+        parser.add_argument("--log-file", metavar="FILE", help="append the access log to it")
+        parser.add_argument(
+            "--cuda-device", type=int, default=-1, help="the GPU to use (default = -1: none)"
+        )
+
+    @overrides
+    def run(self, args: argparse.Namespace) -> None:
+        _check(args)
+        from bidaf_plugin.server.load_models import load_models
+        from bidaf_plugin.server.run import address_of, open_socket, serve
+        from bidaf_plugin.server.service import Service
+
+        with ExitStack() as stack:
+            # Before the models are loaded, which takes a while.
+            opened = stack.enter_context(open_socket(args.host, args.port))
+            log_stream = None
+            if args.log_file is not None:
+                log_stream = stack.enter_context(open(args.log_file, "a", encoding="utf-8"))
+            models = load_models(args.archive, args.cuda_device)
+            names = ", ".join(model.name for model in models)
+            print(f"Serving {names} at {address_of(args.host, opened)} (Ctrl+C stops)", flush=True)
+            service = Service(models, args.max_queue, args.timeout, args.max_batch_wait / 1000)
+            serve(service, opened, args.host, log_stream)
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.max_queue < 1:
+        raise DataError(f"--max-queue must be at least 1, found {args.max_queue}")
+    if not args.timeout > 0:
+        raise DataError(f"--timeout must be more than 0 seconds, found {args.timeout:g}")
+    if not args.max_batch_wait >= 0:
+        raise DataError(f"--max-batch-wait must not be negative, found {args.max_batch_wait:g}")

@@ -1,0 +1,96 @@
+import asyncio
+import json
+from typing import Optional
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bidaf_plugin.server.errors import RequestError
+
+MAX_BODY_BYTES = 1_000_000
+# So much of a body that is too large is still read, to be thrown away: a client that is
+# still writing would not see the response otherwise.
+_MAX_IGNORED_BYTES = 20 * MAX_BODY_BYTES
+
+
+class BodyCheck:
+    """
+    An ASGI middleware that lets through only bodies that are small enough, have come in time and are
+    JSON in UTF-8.
+
+    # Parameters
+
+    app : `ASGIApp`
+    timeout : `float`
+        Seconds in which the body must have come.
+    """
+
+    def __init__(self, app: ASGIApp, timeout: float) -> None:
+        self._app = app
+        self._timeout = timeout
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] not in ("POST", "PUT", "PATCH"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await self._read(Request(scope, receive))
+            _check_type(Headers(scope=scope).get("content-type", ""))
+            _check_json(body)
+        except RequestError as error:
+            response = JSONResponse({"error": error.message}, error.status, error.headers)
+            await response(scope, receive, send)
+        except ClientDisconnect:
+            pass
+        else:
+            await self._app(scope, _replay(body, receive), send)
+
+    async def _read(self, request: Request) -> bytes:
+        body = bytearray()
+        num_bytes = 0
+        try:
+            async with asyncio.timeout(self._timeout):
+                async for chunk in request.stream():
+                    num_bytes += len(chunk)
+                    if num_bytes <= MAX_BODY_BYTES:
+                        body += chunk
+                    if num_bytes > _MAX_IGNORED_BYTES:
+                        break
+        except TimeoutError as error:
+            raise RequestError(
+                408, f"the body has not come within {self._timeout:g} seconds"
+            ) from error
+        if num_bytes > MAX_BODY_BYTES:
+            raise RequestError(413, f"the body has more than {MAX_BODY_BYTES:,} bytes")
+        return bytes(body)
+
+
+def _check_type(content_type: str) -> None:
+    media_type, _, parameters = content_type.lower().partition(";")
+    charset = parameters.partition("charset=")[2].strip(' "')
+    if media_type.strip() != "application/json" or charset not in ("", "utf-8", "utf8"):
+        raise RequestError(415, "the Content-Type must be application/json, in UTF-8")
+
+
+def _check_json(body: bytes) -> None:
+    try:
+        json.loads(body.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise RequestError(400, f"the body is not UTF-8 (byte {error.start})") from error
+    except RecursionError as error:
+        raise RequestError(400, "the body is too deeply nested") from error
+    except ValueError as error:
+        raise RequestError(400, f"the body is not JSON: {error}") from error
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    first: Optional[Message] = {"type": "http.request", "body": body, "more_body": False}
+
+    async def receive_again() -> Message:
+        nonlocal first
+        message, first = first, None
+        return message or await receive()
+
+    return receive_again

@@ -1,0 +1,58 @@
+from typing import Any, Iterator, List, Sequence, Tuple
+
+from allennlp.common.util import JsonDict
+from allennlp.data import Instance
+from overrides import overrides
+
+from bidaf_plugin.predictors import ClozePredictor
+from bidaf_plugin.predictors.cloze_predictor import MAX_WORDS
+from bidaf_plugin.predictors.records import only_passage
+from bidaf_plugin.server.describe import describe_model
+from bidaf_plugin.server.errors import RequestError
+from bidaf_plugin.server.schemas import ModelDescription
+from bidaf_plugin.server.served_model import ServedModel
+
+
+class ServedClozeModel(ServedModel):
+    """
+    A model that fills gaps with entities. It always lists all of them: `n_best` makes no difference.
+
+    # Parameters
+
+    name : `str`
+    predictor : `ClozePredictor`
+    """
+
+    _predictor: ClozePredictor
+
+    @property
+    def description(self) -> ModelDescription:
+        return ModelDescription(
+            name=self.name,
+            kind="cloze",
+            has_attention=False,
+            takes_passages=False,
+            knows_no_answer=False,
+            description=describe_model(self._predictor._model),
+        )
+
+    @overrides
+    def check(self, record: JsonDict) -> None:
+        only_passage(record)
+
+    @overrides
+    def prepare(self, record: JsonDict) -> Instance:
+        instance = self._predictor._json_to_instance(record)
+        windows = instance["passage"]
+        num_words = windows.num_windows * windows.window_length
+        if num_words > MAX_WORDS:
+            raise RequestError(
+                413,
+                f"the windows around the entities of the passage have {num_words:,} words; a cloze "
+                f"model reads at most {MAX_WORDS:,}",
+            )
+        return instance
+
+    @overrides
+    def answer(self, questions: Sequence[Any]) -> Iterator[Tuple[List[int], List[JsonDict]]]:
+        return self._predictor.predict_batches(list(questions))

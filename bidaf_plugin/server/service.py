@@ -1,0 +1,132 @@
+import asyncio
+import time
+from typing import Dict, List, Optional, Sequence
+
+from allennlp.common.util import JsonDict
+
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.server.errors import RequestError
+from bidaf_plugin.server.job import Job
+from bidaf_plugin.server.metrics import Metrics
+from bidaf_plugin.server.model_thread import ModelThread
+from bidaf_plugin.server.schemas import MAX_BATCH, Health, Limits, Models
+from bidaf_plugin.server.served_model import ServedModel
+
+
+class Service:
+    """
+    What the routes of the API do.
+
+    # Parameters
+
+    models : `Sequence[ServedModel]`
+        The first is the default.
+    max_queue : `int`, optional (default = `256`)
+        Questions that are taken in and not answered yet, at most.
+    timeout : `float`, optional (default = `30.0`)
+        Seconds after which a request gets an error instead of its answer.
+    max_batch_wait : `float`, optional (default = `0.01`)
+        See `ModelThread`.
+
+    # Attributes
+
+    metrics : `Metrics`
+    num_open_requests : `int`
+        Requests without a complete response.
+    is_stopping : `bool`
+        Nothing new is taken in.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[ServedModel],
+        max_queue: int = 256,
+        timeout: float = 30.0,
+        max_batch_wait: float = 0.01,
+    ) -> None:
+        self._models: Dict[str, ServedModel] = {model.name: model for model in models}
+        self._max_batch = min(MAX_BATCH, max_queue)
+        self.timeout = timeout
+        self.metrics = Metrics()
+        self.num_open_requests = 0
+        self.is_stopping = False
+        self._thread = ModelThread(max_queue, max_batch_wait, self.metrics)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Answers what was taken in, and nothing else."""
+        self.is_stopping = True
+        await asyncio.to_thread(self._thread.stop)
+
+    def describe(self) -> Models:
+        return Models(
+            models=[model.description for model in self._models.values()],
+            limits=Limits(max_batch=self._max_batch),
+        )
+
+    def health(self) -> Health:
+        return Health(
+            status="stopping" if self.is_stopping else "ok", queue=self._thread.num_unanswered
+        )
+
+    def find_model(self, name: Optional[str]) -> ServedModel:
+        if name is None:
+            return next(iter(self._models.values()))
+        if name not in self._models:
+            raise RequestError(
+                404, f"there is no model {name!r:.60}; there are {', '.join(self._models)}"
+            )
+        return self._models[name]
+
+    async def answer(self, model: ServedModel, record: JsonDict) -> JsonDict:
+        (answer,) = await self._ask([self._make_job(model, record)])
+        return answer
+
+    async def answer_all(self, model: ServedModel, records: List[JsonDict]) -> List[JsonDict]:
+        """Answers several questions; one that cannot be answered fails all, and is named."""
+        if len(records) > self._max_batch:
+            raise RequestError(413, f"'questions' has more than {self._max_batch} items")
+        jobs = []
+        for index, record in enumerate(records):
+            try:
+                jobs.append(self._make_job(model, record))
+            except RequestError as error:
+                raise _at_index(error, index) from error
+        return await self._ask(jobs)
+
+    async def find_attention(self, model: ServedModel, record: JsonDict) -> JsonDict:
+        (attention,) = await self._ask([self._make_job(model, record, wants_attention=True)])
+        return attention
+
+    def _make_job(self, model: ServedModel, record: JsonDict, wants_attention: bool = False) -> Job:
+        try:
+            model.check(record)
+        except DataError as error:
+            raise RequestError(422, str(error)) from error
+        return Job(model, record, time.monotonic() + self.timeout, wants_attention)
+
+    async def _ask(self, jobs: List[Job]) -> List[JsonDict]:
+        if self.is_stopping:
+            raise RequestError(503, "the server is stopping", retry_after=5)
+        self._thread.submit(jobs)
+        answers: List[JsonDict] = []
+        try:
+            async with asyncio.timeout(self.timeout):
+                for job in jobs:
+                    answers.append(await asyncio.wrap_future(job.answer))
+        except TimeoutError as error:
+            raise RequestError(504, f"no answer within {self.timeout:g} seconds") from error
+        except (DataError, RequestError) as error:
+            problem = error if isinstance(error, RequestError) else RequestError(422, str(error))
+            raise (_at_index(problem, len(answers)) if len(jobs) > 1 else problem) from error
+        finally:
+            # Nobody waits for what is not answered by now.
+            for job in jobs:
+                job.deadline = 0.0
+        return answers
+
+
+def _at_index(error: RequestError, index: int) -> RequestError:
+    return RequestError(error.status, f"questions[{index}]: {error.message}", error.retry_after)
