@@ -51,6 +51,10 @@ lint: install  ## Check style and types
 test: lint  ## Lint, types and all tests, one process per core
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto
 
+.PHONY: test-browser
+test-browser: install  ## Only the tests of the page, in a Chromium
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -q tests/server/page
+
 .PHONY: format
 format: install  ## Rewrite the sources in the project's style
 	@$(BIN)/black --quiet $(SOURCES)

@@ -3,8 +3,8 @@
 
 import { MatrixView } from "./matrix.js";
 import { StripView } from "./strip.js";
-import { strongestWords } from "./strongest.js";
 import { codePoints, markedText } from "./text.js";
+import { largestOf, shade, strongestWords } from "./weights.js";
 
 const HINT = "Point at a word of the question or the passage, or tap it.";
 
@@ -21,7 +21,7 @@ export class AttentionView {
     this.readout = readout;
     this.part = part;
     this.kept = null;
-    this.largest = Math.max(...data.matrix.map((row) => Math.max(...row)), 1e-9);
+    this.largest = largestOf(data.matrix);
     this.listeners = new AbortController();
     question.replaceChildren(markedText(codePoints(asked), [], data.question_offsets));
     for (const word of question.querySelectorAll(".word")) {
@@ -30,7 +30,7 @@ export class AttentionView {
     }
     const point = (choice) => this.show(choice ?? this.kept);
     this.strip = data.passage_weights && new StripView(passage.strip, data, point);
-    this.matrix = new MatrixView(part, data, this.largest, point);
+    this.matrix = new MatrixView(part, data, point);
     this.listen(question, "question");
     this.listen(passage.text, "passage");
   }
@@ -105,12 +105,22 @@ export class AttentionView {
     const { matrix } = this.data;
     const { question, passage } = choice ?? {};
     const column = passage !== undefined && matrix.map((row) => row[passage]);
-    const row = question !== undefined && matrix[question].map((value) => value / this.largest);
-    shade(this.question, this.questionWords, column, question);
-    shade(this.passage.text, this.passageWords, row, passage);
+    const row = question !== undefined && matrix[question];
+    this.colour(this.question, this.questionWords, column, question);
+    this.colour(this.passage.text, this.passageWords, row, passage);
     this.strip?.point(passage);
     this.matrix.point(choice);
     this.readout.textContent = choice ? this.describe(choice) : HINT;
+  }
+
+  colour(text, words, weights, pointed) {
+    text.classList.toggle("attending", Boolean(weights));
+    words?.forEach((parts, place) => {
+      for (const part of parts) {
+        part.style.setProperty("--weight", weights ? shade(weights[place], this.largest).toFixed(3) : 0);
+        part.classList.toggle("pointed", place === pointed);
+      }
+    });
   }
 
   describe({ question, passage }) {
@@ -134,16 +144,6 @@ function wordsByPlace(text, count) {
   const words = Array.from({ length: count }, () => []);
   for (const word of text.querySelectorAll(".word")) words[word.dataset.place]?.push(word);
   return words;
-}
-
-function shade(text, words, weights, chosen) {
-  text.classList.toggle("attending", Boolean(weights));
-  words?.forEach((parts, place) => {
-    for (const part of parts) {
-      part.style.setProperty("--weight", weights ? weights[place].toFixed(3) : 0);
-      part.classList.toggle("pointed", place === chosen);
-    }
-  });
 }
 
 /** The first and last word that have characters of a range. */

@@ -2,6 +2,7 @@
 
 import { element, svgElement } from "./dom.js";
 import { rectangle, setColumns } from "./strip.js";
+import { largestOf, shade } from "./weights.js";
 
 // Widths in pixels: of a column of the table, and of a letter of the question's words before its rows.
 const COLUMN = 24;
@@ -12,9 +13,9 @@ const LEVELS = 8;
 
 export class MatrixView {
   /** `onPoint` is called with what is pointed at, `{question, passage}`, or null. */
-  constructor(container, data, largest, onPoint) {
+  constructor(container, data, onPoint) {
     this.data = data;
-    this.largest = largest;
+    this.largest = largestOf(data.matrix);
     this.answer = null;
     this.first = 0;
     this.count = 0;
@@ -57,7 +58,7 @@ export class MatrixView {
     const paths = Array.from({ length: LEVELS + 1 }, () => []);
     matrix.forEach((row, y) => {
       row.forEach((value, x) => {
-        paths[Math.round((value / this.largest) * LEVELS)].push(`M${x} ${y}h1v1h-1z`);
+        paths[Math.round(shade(value, this.largest) * LEVELS)].push(`M${x} ${y}h1v1h-1z`);
       });
     });
     const levels = paths
@@ -133,7 +134,7 @@ export class MatrixView {
     }
     for (const cell of this.table.querySelectorAll("td[data-column]")) {
       const value = matrix[cell.dataset.row][this.first + Number(cell.dataset.column)];
-      cell.style.setProperty("--weight", (value / this.largest).toFixed(3));
+      cell.style.setProperty("--weight", shade(value, this.largest).toFixed(3));
     }
   }
 

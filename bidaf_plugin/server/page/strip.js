@@ -2,7 +2,7 @@
 // the question.
 
 import { element, svgElement } from "./dom.js";
-import { strongestWords } from "./strongest.js";
+import { strongestWords } from "./weights.js";
 
 export class StripView {
   constructor(container, { passage_words: words, passage_weights: weights }, onPoint) {

@@ -1,6 +1,11 @@
-// The words with the largest weights, as text.
+// Weights of words, as shades and as text.
 
 const MAX_NAMED = 4;
+
+/** How strongly to colour a weight, from 0 to 1: by the root, so that small ones can be seen. */
+export const shade = (weight, largest) => Math.sqrt(weight / largest);
+
+export const largestOf = (matrix) => Math.max(...matrix.map((row) => Math.max(...row)), 1e-9);
 
 /** "mill 0.62, built 0.21": the strongest first, and a word that stands in several places once. */
 export function strongestWords(weights, words, digits = 2) {
