@@ -8,6 +8,7 @@ from bidaf_plugin.server.errors import RequestError
 from bidaf_plugin.server.job import Job
 from bidaf_plugin.server.metrics import Metrics
 from bidaf_plugin.server.served_model import ServedModel
+from bidaf_plugin.tokenizers.treebank_rules import forgotten_words
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +79,9 @@ class ModelThread:
                 return
             if work:
                 steps = work.popleft()
-                if next(steps, _END) is not _END:
+                with forgotten_words():
+                    is_done = next(steps, _END) is _END
+                if not is_done:
                     work.append(steps)
             self._at_work = [job for job in self._at_work if not job.is_over]
 

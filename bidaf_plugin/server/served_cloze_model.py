@@ -25,15 +25,15 @@ class ServedClozeModel(ServedModel):
 
     _predictor: ClozePredictor
 
-    @property
-    def description(self) -> ModelDescription:
-        return ModelDescription(
-            name=self.name,
+    def __init__(self, name: str, predictor: ClozePredictor) -> None:
+        super().__init__(name, predictor)
+        self.description = ModelDescription(
+            name=name,
             kind="cloze",
             has_attention=False,
             takes_passages=False,
             knows_no_answer=False,
-            description=describe_model(self._predictor._model),
+            description=describe_model(predictor._model),
         )
 
     @overrides

@@ -16,15 +16,17 @@ class ServedModel:
     name : `str`
         What requests call it.
     predictor : `Predictor`
+
+    # Attributes
+
+    description : `ModelDescription`
     """
+
+    description: ModelDescription
 
     def __init__(self, name: str, predictor: Predictor) -> None:
         self.name = name
         self._predictor = predictor
-
-    @property
-    def description(self) -> ModelDescription:
-        raise NotImplementedError
 
     def check(self, record: JsonDict) -> None:
         """Raises a `DataError` or a `RequestError` for a question that is not for this model."""

@@ -10,11 +10,13 @@ from bidaf_plugin.predictors.pieces import QuestionOnPassages
 from bidaf_plugin.predictors.records import check_record
 from bidaf_plugin.server.describe import describe_model
 from bidaf_plugin.server.errors import RequestError
-from bidaf_plugin.server.schemas import MAX_ATTENTION_TOKENS, ModelDescription
+from bidaf_plugin.server.schemas import AttentionAnswer, ModelDescription
 from bidaf_plugin.server.served_model import ServedModel
 
 # An ensemble reads a passage as a whole, so that memory grows with it.
 _MAX_ENSEMBLE_TOKENS = 8_000
+# The matrix of attention is as large as their product.
+_MAX_ATTENTION_TOKENS = {"passage": 1_000, "question": 200}
 
 
 class ServedSpanModel(ServedModel):
@@ -29,16 +31,13 @@ class ServedSpanModel(ServedModel):
 
     _predictor: SpanPredictor
 
-    @property
-    def _is_ensemble(self) -> bool:
-        return isinstance(self._predictor, EnsemblePredictor)
-
-    @property
-    def description(self) -> ModelDescription:
-        model = self._predictor._model
+    def __init__(self, name: str, predictor: SpanPredictor) -> None:
+        super().__init__(name, predictor)
+        model = predictor._model
+        self._is_ensemble = isinstance(predictor, EnsemblePredictor)
         has_attention = any(isinstance(module, BiAttention) for module in model.modules())
-        return ModelDescription(
-            name=self.name,
+        self.description = ModelDescription(
+            name=name,
             kind="span",
             has_attention=has_attention and not self._is_ensemble,
             takes_passages=not self._is_ensemble,
@@ -58,10 +57,9 @@ class ServedSpanModel(ServedModel):
 
     @overrides
     def prepare(self, record: JsonDict) -> QuestionOnPassages:
-        self.check(record)
         (question,) = self._predictor.make_questions([record])
         if self._is_ensemble:
-            _check_length(question, _MAX_ENSEMBLE_TOKENS, "an ensemble reads")
+            _check_length(question, "passage", _MAX_ENSEMBLE_TOKENS)
         return question
 
     @overrides
@@ -72,23 +70,16 @@ class ServedSpanModel(ServedModel):
     def find_attention(self, record: JsonDict) -> JsonDict:
         if not self.description.has_attention:
             return super().find_attention(record)
-        _check_length(self.prepare(record), MAX_ATTENTION_TOKENS, "attention is shown of")
+        question = self.prepare(record)
+        for name, max_tokens in _MAX_ATTENTION_TOKENS.items():
+            _check_length(question, name, max_tokens)
         found = find_attention(self._predictor, record["question"], record["passage"]).to_json()
-        names = ("words", "offsets")
-        return {
-            **{
-                f"{text}_{name}": found[f"{text}_{name}"]
-                for text in ("question", "passage")
-                for name in names
-            },
-            "matrix": found["matrix"],
-            "passage_weights": found["passage_weights"],
-        }
+        return {name: found[name] for name in AttentionAnswer.model_fields if name in found}
 
 
-def _check_length(question: QuestionOnPassages, max_tokens: int, who: str) -> None:
-    length = max(len(instance["passage"]) for instance in question.instances)
+def _check_length(question: QuestionOnPassages, name: str, max_tokens: int) -> None:
+    length = len(question.instances[0][name])
     if length > max_tokens:
         raise RequestError(
-            413, f"the passage has {length:,} tokens, and {who} at most {max_tokens:,}"
+            413, f"the {name} has {length:,} tokens, and may have {max_tokens:,} here"
         )

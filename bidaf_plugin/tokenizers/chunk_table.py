@@ -20,10 +20,16 @@ class ChunkTable(Dict[str, int]):
 
     cut : `Callable[[str], Iterable[Tuple[int, str]]]`
         Gives the words of a chunk with their offsets.
+
+    # Attributes
+
+    num_characters : `int`
+        Of all chunks.
     """
 
     def __init__(self, cut: Callable[[str], Iterable[Tuple[int, str]]]) -> None:
         super().__init__()
+        self.num_characters = 0
         self._cut = cut
         self._lexicon = Lexicon()
         # The words of all chunks, one chunk after the other: number in the lexicon and place in the chunk.
@@ -42,6 +48,7 @@ class ChunkTable(Dict[str, int]):
             self._word_ends.append(offset + len(word))
         self._first_words.append(len(self._word_numbers))
         self._lengths.append(len(chunk))
+        self.num_characters += len(chunk)
         return number
 
     def tokenize(self, texts: List[str]) -> List[TextTokens]:
@@ -65,14 +72,22 @@ class ChunkTable(Dict[str, int]):
         The tokens of texts, given as the numbers of their chunks and the place of each text's first
         chunk, and the row at which each text begins (and the last one ends).
         """
-        first_words = numpy.array(self._first_words)
+        # Views, since the table may be large and the text short.
+        first_words, lengths, word_numbers, word_starts, word_ends = (
+            numpy.frombuffer(column, numpy.int32) if column else numpy.zeros(0, numpy.int32)
+            for column in (
+                self._first_words,
+                self._lengths,
+                self._word_numbers,
+                self._word_starts,
+                self._word_ends,
+            )
+        )
         # Shape: (num_chunks,)
-        num_words = numpy.diff(first_words)[chunk_numbers]
+        num_words = first_words[chunk_numbers + 1] - first_words[chunk_numbers]
         # Shape: (num_chunks + 1,)
         end_rows = numpy.concatenate([[0], numpy.cumsum(num_words)])
-        chunk_starts = numpy.concatenate(
-            [[0], numpy.cumsum(numpy.array(self._lengths)[chunk_numbers] + 1)]
-        )
+        chunk_starts = numpy.concatenate([[0], numpy.cumsum(lengths[chunk_numbers] + 1)])
         # Characters are counted from the beginning of the text.
         text_starts = numpy.repeat(chunk_starts[first_chunks[:-1]], numpy.diff(first_chunks))
         chunk_starts = chunk_starts[:-1] - text_starts
@@ -83,8 +98,8 @@ class ChunkTable(Dict[str, int]):
         chunk_starts = numpy.repeat(chunk_starts, num_words)
         table = TokenTable(
             self._lexicon,
-            word_numbers=numpy.array(self._word_numbers)[words],
-            starts=(chunk_starts + numpy.array(self._word_starts)[words]).astype(numpy.int32),
-            ends=(chunk_starts + numpy.array(self._word_ends)[words]).astype(numpy.int32),
+            word_numbers=word_numbers[words],
+            starts=(chunk_starts + word_starts[words]).astype(numpy.int32),
+            ends=(chunk_starts + word_ends[words]).astype(numpy.int32),
         )
         return table, end_rows[first_chunks].tolist()

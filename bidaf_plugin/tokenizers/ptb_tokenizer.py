@@ -6,7 +6,7 @@ from overrides import overrides
 from bidaf_plugin.tokenizers.chunk_table import ChunkTable
 from bidaf_plugin.tokenizers.text_tokens import TextTokens
 from bidaf_plugin.tokenizers.treebank_rules import TreebankRules
-from bidaf_plugin.tokenizers.word_cutter import CHUNK_PATTERN, WordCutter
+from bidaf_plugin.tokenizers.word_cutter import CHUNK_PATTERN, MAX_CHUNK_LENGTH, WordCutter
 
 
 @Tokenizer.register("ptb")
@@ -29,7 +29,7 @@ class PtbTokenizer(Tokenizer):
         but not in questions. Treebank clitics (`'s`, `n't`) stay whole: they have word vectors.
     max_cached_chunks : `int`, optional (default = `500000`)
         The pieces of each distinct run of non-blanks are remembered, which makes the tokenizer
-        several times faster on a corpus; at this many the memory is emptied.
+        several times faster on a corpus; at this many, or if they are very long, the memory is emptied.
     """
 
     def __init__(self, split_compounds: bool = True, max_cached_chunks: int = 500_000) -> None:
@@ -52,9 +52,11 @@ class PtbTokenizer(Tokenizer):
             chunk, start = match.group(), match.start()
             pieces = self._pieces_of_chunk.get(chunk)
             if pieces is None:
+                pieces = self._cut(chunk)
                 if len(self._pieces_of_chunk) >= self._max_cached_chunks:
                     self._pieces_of_chunk.clear()
-                pieces = self._pieces_of_chunk[chunk] = self._cut(chunk)
+                if len(chunk) <= MAX_CHUNK_LENGTH:
+                    self._pieces_of_chunk[chunk] = pieces
             for offset, piece in pieces:
                 tokens.append(Token(piece, start + offset, start + offset + len(piece)))
         return tokens
@@ -62,6 +64,9 @@ class PtbTokenizer(Tokenizer):
     @overrides(check_signature=False)
     def batch_tokenize(self, texts: List[str]) -> List[TextTokens]:  # type: ignore[override]
         """The tokens of many texts, several times faster than one by one, and in little memory."""
-        if len(self._chunk_table) >= self._max_cached_chunks:
+        if (
+            len(self._chunk_table) >= self._max_cached_chunks
+            or self._chunk_table.num_characters >= MAX_CHUNK_LENGTH * self._max_cached_chunks
+        ):
             self._chunk_table = ChunkTable(self._cut)
         return self._chunk_table.tokenize(texts)

@@ -1,5 +1,6 @@
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import Dict, List, cast
+from typing import Dict, Iterator, List, cast
 
 import spacy
 
@@ -20,6 +21,13 @@ def find_special_cases(tokenizer: spacy.tokenizer.Tokenizer) -> Dict[str, List[s
     }
 
 
+@contextmanager
+def forgotten_words() -> Iterator[None]:
+    """spaCy remembers every word it meets; those that it meets meanwhile it does not."""
+    with load_spacy_tokenizer().vocab.memory_zone():
+        yield
+
+
 class TreebankRules:
     """
     The Penn Treebank rules of spaCy's English rule tokenizer. Chunks that are plain enough are not sent
@@ -27,7 +35,7 @@ class TreebankRules:
     """
 
     # Raised by hand when the results change, for caches of them; spaCy's rules have its version.
-    version = f"1, spacy {spacy.__version__}"
+    version = f"2, spacy {spacy.__version__}"
 
     def __init__(self) -> None:
         self._spacy_tokenizer = load_spacy_tokenizer()

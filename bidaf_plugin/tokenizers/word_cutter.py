@@ -1,4 +1,5 @@
 import re
+from itertools import chain
 from typing import Callable, List, Tuple
 
 # The characters at which the authors cut the words of a context once more, keeping each as a word:
@@ -11,6 +12,10 @@ _SEPARATOR_PATTERN = re.compile(
 )
 _CLITIC_PATTERN = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|m|d|re|ve|ll|em))", re.IGNORECASE)
 CHUNK_PATTERN = re.compile(r"\S+")
+# Longer ones are cut at every so many characters before the rules see them, whose time grows with the
+# square of the length: of a hundred thousand brackets or emoji they would never come back. Chunks of
+# SQuAD have at most 39.
+MAX_CHUNK_LENGTH = 100
 
 
 class WordCutter:
@@ -42,7 +47,11 @@ class WordCutter:
 
     def _cut_chunk(self, chunk: str, offset: int) -> List[Tuple[int, str]]:
         words = []
-        for piece in self._apply_rules(chunk):
+        parts = (
+            chunk[start : start + MAX_CHUNK_LENGTH]
+            for start in range(0, len(chunk), MAX_CHUNK_LENGTH)
+        )
+        for piece in chain.from_iterable(map(self._apply_rules, parts)):
             if not self._split_compounds or len(piece) == 1 or piece.isalnum():
                 words.append((offset, piece))
             else:

@@ -77,7 +77,7 @@ class TestClozePredictor:
     ) -> None:
         records = [{**RECORD, "id": str(number)} for number in range(7)]
         # Three windows of at most 10 words each.
-        monkeypatch.setattr(cloze_predictor, "_MAX_WORDS", 2 * 3 * 10)
+        monkeypatch.setattr(cloze_predictor, "MAX_WORDS", 2 * 3 * 10)
         sizes: List[int] = []
         forward = predictor._model.forward
 

@@ -1,0 +1,35 @@
+"""
+What several tests of the server share: a service of tiny models, and clients of it.
+"""
+
+import io
+import json
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
+
+from starlette.testclient import TestClient
+
+from bidaf_plugin.server.application import create_application
+from bidaf_plugin.server.served_model import ServedModel
+from bidaf_plugin.server.service import Service
+
+QUESTION = "Who planted it?"
+PASSAGE = "Ada planted it in 1855. Bo saw Ada planting it."
+RECORD = {"question": QUESTION, "passage": PASSAGE}
+HOST = "http://127.0.0.1"
+
+
+@contextmanager
+def serving(
+    models: Sequence[ServedModel], **settings: Any
+) -> Iterator[Tuple[TestClient, Service, io.StringIO]]:
+    """A client of a service that runs meanwhile, the service, and its access log."""
+    service = Service(models, **settings)
+    log = io.StringIO()
+    app = create_application(service, log_stream=log)
+    with TestClient(app, HOST, raise_server_exceptions=False) as client:
+        yield client, service, log
+
+
+def log_lines(log: io.StringIO) -> List[Dict[str, Any]]:
+    return [json.loads(line) for line in log.getvalue().splitlines()]
