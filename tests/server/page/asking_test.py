@@ -60,8 +60,8 @@ class TestAsking:
 
 class TestLink:
     def test_it_restores_what_was_asked(self, visit: Visit) -> None:
-        visit.page.select_option("#model", "second")
-        visit.page.select_option("#compare", "first")
+        visit.page.select_option("#model", "run-2")
+        visit.page.select_option("#compare", "run")
         visit.ask("Who opened it? & why", SCRIPTS, MILL)
         answer, fragment = visit.answer, "#" + visit.page.url.split("#")[1]
         visit.open(fragment).wait_for_answer()
@@ -69,8 +69,8 @@ class TestLink:
         assert visit.page.input_value("#question") == "Who opened it? & why"
         areas = visit.page.locator("#passages textarea")
         assert [area.input_value() for area in areas.all()] == [SCRIPTS, MILL]
-        assert visit.page.input_value("#model") == "second"
-        assert visit.page.input_value("#compare") == "first"
+        assert visit.page.input_value("#model") == "run-2"
+        assert visit.page.input_value("#compare") == "run"
 
     def test_back_and_forth(self, visit: Visit) -> None:
         visit.ask("Who built it?", MILL)

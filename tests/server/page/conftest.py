@@ -2,17 +2,16 @@ import io
 import shutil
 import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterator, Optional, Sequence
+from typing import Any, Iterator, List, Optional
 
 import pytest
 import uvicorn
 from playwright.sync_api import Browser, sync_playwright
 
 from bidaf_plugin.server.application import create_application
-from bidaf_plugin.server.load_models import load_models
 from bidaf_plugin.server.run import open_socket
+from bidaf_plugin.server.served_model import ServedModel
 from bidaf_plugin.server.service import Service
 from tests.server.page.visit import Visit
 
@@ -26,10 +25,10 @@ def find_browser(playwright: Any) -> Optional[str]:
     return found[0] if found else own if Path(own).is_file() else None
 
 
-@contextmanager
-def running_server(archives: Sequence[str]) -> Iterator[str]:
-    """Serves models while it lasts. Gives the address."""
-    app = create_application(Service(load_models(archives)), log_stream=io.StringIO())
+@pytest.fixture(scope="package")
+def address(served_models: List[ServedModel]) -> Iterator[str]:
+    """Of a server that runs meanwhile."""
+    app = create_application(Service(served_models), log_stream=io.StringIO())
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
     with open_socket("127.0.0.1", 0) as opened:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
@@ -39,21 +38,6 @@ def running_server(archives: Sequence[str]) -> Iterator[str]:
         yield f"http://127.0.0.1:{opened.getsockname()[1]}/"
         server.should_exit = True
         thread.join()
-
-
-@pytest.fixture(scope="package")
-def address(
-    tiny_archive: Path,
-    v2_archive: Path,
-    tiny_cloze_archive: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("served")
-    archives = {"first": tiny_archive, "second": v2_archive, "gaps": tiny_cloze_archive}
-    for name, archive in archives.items():
-        shutil.copy(archive, folder / f"{name}.tar.gz")
-    with running_server([str(folder / f"{name}.tar.gz") for name in archives]) as url:
-        yield url
 
 
 @pytest.fixture(scope="package")

@@ -7,7 +7,6 @@ from typing import Any, Dict, List
 
 from playwright.sync_api import Locator, Page, Route
 
-
 MILL = "The old mill was built by Ada Orn in 1871, and it burnt down in 1902."
 # Emoji with two and more code points, a letter with a combining mark, and text from right to left.
 SCRIPTS = "☕🌙👨🏽‍🍳 The cafe\u0301 (مقهى القمر, קפה ירח) was opened 🎉 by Samir 𝕊 Haddad in 1998."
