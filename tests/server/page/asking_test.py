@@ -43,7 +43,7 @@ class TestAsking:
         held = []
 
         def hold_the_first(route: Route) -> None:
-            if "earlier" in route.request.post_data:
+            if "earlier" in (route.request.post_data or ""):
                 held.append(route)
             else:
                 route.continue_()

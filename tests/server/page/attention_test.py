@@ -55,7 +55,7 @@ class TestAttention:
             visit.ask("Who built it?", MILL)
         visit.wait_for_attention()
         weights = response.value.json()["passage_weights"]
-        bars = visit.page.get_attribute(".strip-bars path", "d").split("z")[:-1]
+        bars = (visit.page.get_attribute(".strip-bars path", "d") or "").split("z")[:-1]
         heights = [1 - float(bar.split("V")[1].split("h")[0]) for bar in bars]
         expected = [max(weight / max(weights), 0.03) for weight in weights]
         assert heights == pytest.approx(expected, abs=1e-3)
