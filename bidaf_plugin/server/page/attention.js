@@ -97,6 +97,9 @@ export class AttentionView {
     const same = choice && isSame(choice, this.kept);
     this.kept = same ? null : (choice ?? null);
     this.show(this.kept);
+    this.questionWords.flat().forEach((word) => {
+      word.setAttribute("aria-pressed", String(Number(word.dataset.place) === this.kept?.question));
+    });
     if (this.kept?.passage !== undefined) this.matrix.moveTo(this.kept.passage);
   }
 
@@ -134,7 +137,7 @@ export class AttentionView {
       return `Attend most to “${question_words[question]}”: ${strongest}.`;
     }
     const strongest = strongestWords(matrix.map((row) => row[passage]), question_words);
-    const weight = passage_weights ? ` It matters ${passage_weights[passage].toFixed(3)}.` : "";
+    const weight = passage_weights ? ` Its own weight is ${passage_weights[passage].toFixed(3)}.` : "";
     return `“${passage_words[passage]}” attends most to ${strongest}.${weight}`;
   }
 }

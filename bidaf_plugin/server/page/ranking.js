@@ -31,7 +31,7 @@ export function answerHead(answer, detail, probability, label) {
 export function rankedList(label, items) {
   const rows = items.map(({ text, detail, probability, onChoose }) => {
     const parts = [
-      element("span", { class: "text", dir: "auto" }, text, ...(detail ? [element("small", {}, detail)] : [])),
+      element("span", { class: "text", dir: "auto", title: text }, text, ...(detail ? [element("small", {}, detail)] : [])),
       bar(probability),
       element("span", { class: "value" }, percent(probability)),
     ];

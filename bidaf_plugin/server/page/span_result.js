@@ -25,6 +25,7 @@ export class SpanResult {
     container.replaceChildren(
       answerHead(isAnswered ? record.best_span_str : null, null, record.confidence, "Answer"),
       list,
+      ...this.notes(record),
       element("h3", { class: "label" }, "Question"),
       this.question,
       this.readout,
@@ -47,6 +48,12 @@ export class SpanResult {
     const noAnswer = record.no_answer_probability ?? null;
     if (noAnswer !== null) items.push({ text: "no answer", probability: noAnswer });
     return items.sort((one, other) => other.probability - one.probability);
+  }
+
+  notes({ n_best: [first] = [], confidence, best_span_str: best }) {
+    // The confidence is that of one place.
+    if (first?.text !== best || first.probability < 1.05 * confidence) return [];
+    return [element("p", { class: "notice" }, "The list counts a text in all places where it stands.")];
   }
 
   /** Moves the highlight to an answer, or away if it is null. */
