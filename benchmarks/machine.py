@@ -7,7 +7,7 @@ import gc
 import os
 import platform
 import time
-from typing import Dict
+from typing import Dict, Union
 
 _MEBIBYTE = 2**20
 
@@ -51,9 +51,9 @@ def measure_sgemm(size: int = 2048, repetitions: int = 4) -> float:
     return 2 * size**3 / min(durations) / 1e9
 
 
-def resident_memory() -> float:
-    """What this process holds in memory now, in MiB, freed or not: as users see it."""
-    return _status_value("VmRSS")
+def resident_memory(process: Union[int, str] = "self") -> float:
+    """What a process holds in memory now, in MiB, freed or not: as users see it."""
+    return _status_value("VmRSS", process)
 
 
 def peak_memory() -> float:
@@ -74,9 +74,9 @@ def reset_peak_memory() -> None:
         file.write("5")
 
 
-def _status_value(key: str) -> float:
-    with open("/proc/self/status", encoding="utf-8") as file:
+def _status_value(key: str, process: Union[int, str] = "self") -> float:
+    with open(f"/proc/{process}/status", encoding="utf-8") as file:
         for line in file:
             if line.startswith(key + ":"):
                 return int(line.split()[1]) / 1024
-    raise OSError(f"/proc/self/status has no {key}: memory can only be measured on Linux")
+    raise OSError(f"/proc/{process}/status has no {key}: memory can only be measured on Linux")

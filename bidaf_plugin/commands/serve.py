@@ -61,7 +61,7 @@ class Serve(Action):
     def run(self, args: argparse.Namespace) -> None:
         _check(args)
         from bidaf_plugin.server.load_models import load_models
-        from bidaf_plugin.server.run import address_of, open_socket, serve
+        from bidaf_plugin.server.run import address_of, make_server, open_socket
         from bidaf_plugin.server.service import Service
 
         with ExitStack() as stack:
@@ -71,13 +71,17 @@ class Serve(Action):
             if args.log_file is not None:
                 log_stream = stack.enter_context(open(args.log_file, "a", encoding="utf-8"))
             models = load_models(args.archive, args.cuda_device)
+            # From here on connections wait until they are taken in, instead of being refused.
+            opened.listen()
             names = ", ".join(model.name for model in models)
             print(f"Serving {names} at {address_of(args.host, opened)} (Ctrl+C stops)", flush=True)
             service = Service(models, args.max_queue, args.timeout, args.max_batch_wait / 1000)
-            serve(service, opened, args.host, log_stream)
+            make_server(service, args.host, log_stream).run(sockets=[opened])
 
 
 def _check(args: argparse.Namespace) -> None:
+    if not 0 <= args.port <= 65_535:
+        raise DataError(f"--port must be between 0 and 65535, found {args.port}")
     if args.max_queue < 1:
         raise DataError(f"--max-queue must be at least 1, found {args.max_queue}")
     if not args.timeout > 0:

@@ -7,7 +7,7 @@ from bidaf_plugin.server.served_cloze_model import ServedClozeModel
 from bidaf_plugin.server.served_model import ServedModel
 from bidaf_plugin.server.served_span_model import ServedSpanModel
 
-_PACKAGED = Path(__file__).parents[2] / "pretrained" / "bidaf-squad.tar.gz"
+PACKAGED = Path(__file__).parents[2] / "pretrained" / "bidaf-squad.tar.gz"
 
 
 def load_models(archives: Sequence[str], cuda_device: int = -1) -> List[ServedModel]:
@@ -29,12 +29,12 @@ def load_models(archives: Sequence[str], cuda_device: int = -1) -> List[ServedMo
 
 
 def _packaged_archive() -> str:
-    if not _PACKAGED.is_file():
+    if not PACKAGED.is_file():
         raise DataError(
             "no ARCHIVE is given and none comes with the package: `make train` makes a small one, to be "
             "served by `allennlp bidaf serve runs/quickstart`, and `make reproduce` the paper's"
         )
-    return str(_PACKAGED)
+    return str(PACKAGED)
 
 
 def names_of(archives: Sequence[str]) -> List[str]:

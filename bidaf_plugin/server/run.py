@@ -65,12 +65,10 @@ def hosts_of(host: str) -> Optional[Collection[str]]:
     return None if host in ("0.0.0.0", "::", "") else {*LOOPBACK, host.lower()}
 
 
-def serve(
-    service: Service, opened: socket.socket, host: str, log_stream: Optional[TextIO] = None
-) -> None:
-    """Serves until the process is told to stop."""
+def make_server(service: Service, host: str, log_stream: Optional[TextIO] = None) -> GracefulServer:
+    """A server for what was opened at `host`: `server.run(sockets=[opened])`."""
     app = create_application(service, hosts_of(host), log_stream)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, ws="none", lifespan="on"
     )
-    GracefulServer(config, service).run(sockets=[opened])
+    return GracefulServer(config, service)

@@ -2,7 +2,7 @@
 What the API takes and gives, as the OpenAPI description has it. Characters are counted as Unicode code points.
 """
 
-from typing import Annotated, Any, Dict, List, Literal, Optional, Tuple, Union
+from typing import Annotated, Any, Dict, List, Literal, Optional, Union
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -21,7 +21,8 @@ PassageText = Annotated[
     str, StringConstraints(max_length=MAX_PASSAGE_CHARACTERS, pattern=_TEXT_PATTERN)
 ]
 Name = Annotated[str, StringConstraints(max_length=200)]
-Span = Tuple[int, int]
+# Not a tuple, which descriptions of OpenAPI 3.1 and their readers disagree about.
+Span = Annotated[List[int], Field(min_length=2, max_length=2)]
 JsonObject = Dict[str, Any]
 
 _MILL: JsonObject = {

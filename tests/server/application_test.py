@@ -32,11 +32,7 @@ class TestAnswers:
     def test_are_those_of_the_predictor(self, client: TestClient, tiny_archive: Path) -> None:
         expected = load_predictor(tiny_archive, n_best=3).predict(QUESTION, PASSAGE, id="7")
         answer = post(client, {**RECORD, "id": "7", "n_best": 3})
-        assert answer.pop("model") == "run"
-        assert answer["n_best"] == pytest.approx(expected["n_best"])
-        for name in ("id", "best_span_str", "best_span", "best_span_characters"):
-            assert answer[name] == expected[name]
-        assert answer["confidence"] == pytest.approx(expected["confidence"])
+        assert answer == {"model": "run", **expected}
 
     def test_of_a_model_that_knows_no_answer(self, client: TestClient) -> None:
         answer = post(client, {**RECORD, "model": "run-2"})
@@ -72,7 +68,9 @@ class TestAnswers:
         assert len(answers[3]["n_best"]) == 4
         assert "n_best" not in answers[2]
         alone = post(client, questions[3])
-        assert answers[3]["n_best"] == pytest.approx(alone["n_best"], rel=1e-4)
+        for found, expected in zip(answers[3]["n_best"], alone["n_best"], strict=True):
+            assert found.pop("probability") == pytest.approx(expected.pop("probability"), rel=1e-4)
+            assert found == expected
 
     @pytest.mark.parametrize("passage", UNICODE_PASSAGES)
     def test_point_at_the_right_characters(self, client: TestClient, passage: str) -> None:
@@ -84,10 +82,8 @@ class TestAnswers:
         assert passage[start:end] == answer["best_span_str"]
 
     @pytest.mark.parametrize("character", ["a", "(", "🎉", "\u200b", "'", "א", "1", "-"])
-    def test_to_the_longest_passage_of_one_character(
-        self, client: TestClient, character: str
-    ) -> None:
-        passage = character * 20_000
+    def test_to_a_passage_of_one_character(self, client: TestClient, character: str) -> None:
+        passage = character * 3_000
         response = client.post("/api/answer", json={"question": "?", "passage": passage})
         assert response.status_code == 200, response.text
 
@@ -160,7 +156,7 @@ class TestPages:
             assert client.get("/api/health").json() == {"status": "ok", "queue": 0}
             metrics = client.get("/metrics").text
         first, _, missing, *_ = log_lines(log)
-        assert first["path"], first["status"] == ("/api/answer", 200)
+        assert (first["path"], first["status"]) == ("/api/answer", 200)
         assert (first["model"], first["questions"]) == ("run", 1)
         assert first["milliseconds"] > 0
         assert missing["status"] == 404 and len(missing["path"]) == 200

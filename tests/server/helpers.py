@@ -4,12 +4,16 @@ What several tests of the server share: a service of tiny models, and clients of
 
 import io
 import json
+import signal
+import time
 from contextlib import contextmanager
+from threading import Thread
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from starlette.testclient import TestClient
 
 from bidaf_plugin.server.application import create_application
+from bidaf_plugin.server.run import GracefulServer, address_of, make_server, open_socket
 from bidaf_plugin.server.served_model import ServedModel
 from bidaf_plugin.server.service import Service
 
@@ -29,6 +33,25 @@ def serving(
     app = create_application(service, log_stream=log)
     with TestClient(app, HOST, raise_server_exceptions=False) as client:
         yield client, service, log
+
+
+@contextmanager
+def running(service: Service) -> Iterator[Tuple[str, GracefulServer]]:
+    """The address of a real server that runs meanwhile in a thread, and the server."""
+    log = io.StringIO()
+    with open_socket("127.0.0.1", 0) as opened:
+        server = make_server(service, "127.0.0.1", log)
+        thread = Thread(target=server.run, kwargs={"sockets": [opened]})
+        address = address_of("127.0.0.1", opened)
+        thread.start()
+        try:
+            while not server.started:
+                time.sleep(0.01)
+            yield address, server
+        finally:
+            server.handle_exit(signal.SIGTERM, None)
+            thread.join(30)
+            assert not thread.is_alive()
 
 
 def log_lines(log: io.StringIO) -> List[Dict[str, Any]]:

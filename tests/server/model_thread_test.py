@@ -1,51 +1,14 @@
 import time
-from threading import Event
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Iterator, List
 
 import pytest
-from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.server.errors import RequestError
 from bidaf_plugin.server.job import Job
 from bidaf_plugin.server.metrics import Metrics
 from bidaf_plugin.server.model_thread import ModelThread
-from bidaf_plugin.server.served_model import ServedModel
-
-Record = Dict[str, Any]
-
-
-class SlowModel(ServedModel):
-    """Waits until it is let go, and gives back the questions that it has read together."""
-
-    def __init__(self, name: str = "slow") -> None:
-        super().__init__(name, None)  # type: ignore[arg-type]
-        self.started, self.let_go = Event(), Event()
-        self.batches: List[List[str]] = []
-
-    @overrides
-    def check(self, record: Record) -> None:
-        pass
-
-    @overrides
-    def prepare(self, record: Record) -> str:
-        if record["question"] == "bad":
-            raise DataError("a bad question")
-        return record["question"]
-
-    @overrides
-    def answer(self, questions: Sequence[Any]) -> Iterator[Tuple[List[int], List[Record]]]:
-        self.started.set()
-        assert self.let_go.wait(10)
-        self.batches.append(list(questions))
-        if "broken" in questions:
-            raise RuntimeError("nobody expected this")
-        for place, question in enumerate(questions):
-            # A document takes three forward passes.
-            for _ in range(2 if question == "document" else 0):
-                self.batches.append([question])
-                yield [], []
-            yield [place], [{"text": question}]
+from tests.server.slow_model import SlowModel
 
 
 class Thread:
@@ -132,10 +95,12 @@ class TestModelThread:
         assert thread.model.batches == [["first"], ["good"]]
 
     def test_a_document_takes_turns_with_others(self, thread: Thread) -> None:
-        thread.model.let_go.set()
-        answered = []
-        for job in thread.ask("document", "x", "y") + thread.ask("short"):
+        answered: List[str] = []
+        jobs = thread.ask("document", "x", "y")
+        assert thread.model.started.wait(10)
+        for job in [*jobs, *thread.ask("short")]:
             job.answer.add_done_callback(lambda done: answered.append(done.result()["text"]))
+        thread.model.let_go.set()
         thread.thread.stop()
         assert sorted(answered) == ["document", "short", "x", "y"]
         assert answered.index("short") < answered.index("y")
