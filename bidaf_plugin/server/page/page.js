@@ -11,7 +11,9 @@ const N_BEST = 5;
 
 let models = [];
 let limits = {};
+// What is being asked, and what the results that are shown still load.
 let asking = null;
+let showing = null;
 const intro = byId("results").firstElementChild;
 
 const modelNamed = (name) => models.find((model) => model.name === name);
@@ -62,6 +64,8 @@ async function showAnswers(asked, signal) {
   const compared = modelNamed(byId("compare").value);
   const used = compared ? [chosenModel(), compared] : [chosenModel()];
   const records = await Promise.all(used.map((model) => getAnswer(model, asked, N_BEST, signal)));
+  showing?.abort();
+  showing = new AbortController();
   const results = used.map(() => element("article", { class: "result" }));
   byId("results").replaceChildren(...results);
   document.body.classList.toggle("comparing", used.length > 1);
@@ -69,7 +73,7 @@ async function showAnswers(asked, signal) {
     const body = element("div", { class: "result-body" });
     results[index].append(...(models.length > 1 ? [modelLine(model)] : []), body);
     const Result = model.kind === "cloze" ? ClozeResult : SpanResult;
-    new Result(body, model, asked, records[index], signal);
+    new Result(body, model, asked, records[index], showing.signal);
   });
   byId("announcement").textContent = records.map(announce).join(" ");
   scrollToResults();
@@ -132,6 +136,7 @@ function restore() {
 
 function clear() {
   asking?.abort();
+  showing?.abort();
   asking = null;
   setBusy(false);
   fillFields({});

@@ -2,8 +2,12 @@
 
 import { button, element, percent } from "./dom.js";
 
-/** The answer in large letters, with what stands beside it. */
+// Letters of an answer that is a sentence rather than a name.
+const LONG = 60;
+
+/** The answer in large letters, with what stands beside it; null if there is none. */
 export function answerHead(answer, detail, probability, label) {
+  const size = answer === null ? "none" : answer.length > LONG ? "long" : "short";
   return element(
     "div",
     { class: "answer-head" },
@@ -11,7 +15,7 @@ export function answerHead(answer, detail, probability, label) {
       "div",
       { class: "answer-words" },
       element("h2", { class: "label" }, label),
-      element("p", { class: answer === null ? "answer none" : "answer", dir: "auto" }, answer ?? "No answer in this text"),
+      element("p", { class: `answer ${size}`, dir: "auto" }, answer ?? "No answer in this text"),
       ...(detail ? [element("p", { class: "detail" }, detail)] : []),
     ),
     element(

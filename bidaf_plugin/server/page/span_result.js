@@ -78,6 +78,8 @@ export class SpanResult {
     this.attention = null;
     this.wanted = index;
     const passage = this.passages[index];
+    // Room for the strip, so that the text does not jump when it comes.
+    passage.strip.classList.add("awaited");
     try {
       const data = await this.fetchAttention(index);
       if (this.signal.aborted || this.wanted !== index || this.attention) return;
@@ -95,6 +97,8 @@ export class SpanResult {
       this.attentionPart.replaceChildren(
         element("p", { class: "notice" }, `What the model attends to is not shown. ${error.message}`),
       );
+    } finally {
+      passage.strip.classList.remove("awaited");
     }
   }
 

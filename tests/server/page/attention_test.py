@@ -84,10 +84,17 @@ class TestAttention:
         assert visit.answer == record["best_span_str"]
 
     def test_of_the_passage_that_the_answer_is_from(self, visit: Visit) -> None:
-        record = visit.ask("Who built it?", MILL, "Bo Lund built the boat, and Ada Orn the mill.")
-        visit.wait_for_attention()
-        others = [answer["passage_index"] != record["passage_index"] for answer in record["n_best"]]
-        if any(others):
-            visit.n_best.nth(others.index(True)).click()
-        visit.page.wait_for_selector("details.passage.chosen .strip-bars")
-        assert visit.page.locator(".strip-bars").count() == 1
+        items = [
+            {"text": "Ada Orn", "probability": 0.1, "characters": [26, 33], "passage_index": 0},
+            {"text": "Bo", "probability": 0.1, "characters": [0, 2], "passage_index": 1},
+        ]
+        best = {"best_span_str": "Ada Orn", "best_span_characters": [26, 33], "confidence": 0.1}
+        visit.answer_with({**best, "passage_index": 0, "n_best": items})
+        visit.ask("Who built it?", MILL, "Bo built the boat.")
+        for index, first_word in ((0, "The"), (1, "Bo"), (0, "The")):
+            visit.n_best.nth(index).click()
+            chosen = visit.page.locator("details.passage.chosen")
+            chosen.locator(".strip-bars").wait_for()
+            assert visit.page.locator(".strip-bars").count() == 1
+            assert chosen.locator(".word").first.inner_text() == first_word
+            assert chosen.locator("mark").inner_text() == items[index]["text"]

@@ -13,11 +13,9 @@ class TestModels:
         visit.ask("Who built it?", MILL)
         visit.page.select_option("#compare", "run-2")
         visit.page.wait_for_selector(".result:nth-child(2) .lens td[data-row]")
-        tops, lefts = visit.page.evaluate(
-            """() => ["top", "left"].map(side => Array.from(
+        tops, lefts = visit.page.evaluate("""() => ["top", "left"].map(side => Array.from(
                 document.querySelectorAll(".result"), result => result.getBoundingClientRect()[side]
-            ))"""
-        )
+            ))""")
         assert tops[0] == tops[1] and lefts[0] < lefts[1]
         names = visit.page.locator(".model-line strong").all_inner_texts()
         assert names == ["run", "run-2"]

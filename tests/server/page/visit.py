@@ -42,8 +42,9 @@ class Visit:
             self.problems.append(f"a request to {request.url}")
 
     def open(self, fragment: str = "") -> "Visit":
-        # A new fragment alone would not load the page anew.
-        self.page.goto("about:blank")
+        if fragment:
+            # A new fragment alone would not load the page anew.
+            self.page.goto("about:blank")
         self.page.goto(self.address + fragment)
         self.page.wait_for_selector("body.ready")
         return self
