@@ -86,6 +86,17 @@ bench-quick: install  ## The same in tiny on the sample: does it run?
 	@$(BIN)/python -m benchmarks.growth --quick
 	@$(BIN)/python -m benchmarks.agreement --quick --steps 10
 
+# For example: make serve RUN=runs/squad PORT=8080
+RUN ?=
+PORT ?= 8000
+.PHONY: serve
+serve: install  ## Answer questions in the browser with the models RUN (or the packaged one)
+	@ALLENNLP_LOG_LEVEL=ERROR $(BIN)/allennlp bidaf serve $(RUN) --port $(PORT)
+
+.PHONY: bench-serving
+bench-serving: install  ## Load on the server of the model RUN: 32 clients (3 minutes)
+	@$(BIN)/python -m benchmarks.serving $(RUN) --output benchmarks/results/serving.json
+
 .PHONY: clean
 clean:  ## Remove .venv and caches (runs/ stays)
 	rm -rf $(VENV) benchmarks/.peer benchmarks/.work build *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -1,6 +1,7 @@
 import logging
 import threading
 from collections import deque
+from itertools import islice
 from typing import Any, Deque, Dict, Iterator, List, Tuple
 
 from bidaf_plugin.common.errors import DataError
@@ -15,7 +16,8 @@ logger = logging.getLogger(__name__)
 # Questions, and characters of passages, that are worked on at the same time.
 _MAX_JOBS = 64
 _MAX_CHARACTERS = 400_000
-_END = object()
+# Forward passes until it is looked whether more has come: enough for the questions above.
+_STEPS_PER_TURN = 4
 
 
 class ModelThread:
@@ -80,8 +82,8 @@ class ModelThread:
             if work:
                 steps = work.popleft()
                 with forgotten_words():
-                    is_done = next(steps, _END) is _END
-                if not is_done:
+                    num_steps = sum(1 for _ in islice(steps, _STEPS_PER_TURN))
+                if num_steps == _STEPS_PER_TURN:
                     work.append(steps)
             self._at_work = [job for job in self._at_work if not job.is_over]
 

@@ -47,6 +47,8 @@ class TestFindAttention:
         gold = Answer("Ada Venn", PASSAGE.index("Ada"))
         attention = find_attention(predictor, QUESTION, PASSAGE, "q7", [gold])
         assert attention.question_words == ["Who", "planted", "the", "orchard", "?"]
+        words = [attention.question[start:end] for start, end in attention.question_offsets]
+        assert words == attention.question_words
         assert attention.passage_words[8:10] == ["Ada", "Venn"]
         assert attention.gold_words == [(8, 9)]
         assert [PASSAGE[s:e] for s, e in attention.passage_offsets] == attention.passage_words

@@ -155,6 +155,22 @@ class TestSpanPredictor:
             with pytest.raises(ConfigurationError, match="n_best must be a whole number"):
                 Predictor.from_path(tiny_archive, n_best=wrong)
 
+    def test_n_best_of_each_question(
+        self, predictor: SpanPredictor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        alone = [predictor.ask(RECORD["question"], RECORD["passage"], n) for n in (1, 3)]
+        lengths = spy_on_passage_lengths(monkeypatch)
+        records = [{**RECORD, "n_best": number} for number in (None, 1, 3)]
+        plain, *listed = predictor.predict_batch_json(records)
+        # One forward pass for all.
+        assert len(lengths) == 1
+        assert "n_best" not in plain
+        for record, answers in zip(listed, alone, strict=True):
+            found = [(item["text"], item["characters"]) for item in record["n_best"]]
+            assert found == [(answer.text, [answer.start, answer.end]) for answer in answers]
+        with pytest.raises(DataError, match="'n_best' must be a whole number"):
+            predictor.predict_json({**RECORD, "n_best": 0})
+
     def test_ask(self, tiny_archive: Path, predictor: SpanPredictor) -> None:
         passage = "Ada met Bob. Bob met Ada and Ada."
         answers = predictor.ask("Who?", passage, n_best=3)

@@ -13,7 +13,7 @@ Record = Dict[str, Any]
 class SlowModel(ServedModel):
     """
     Waits until it is let go, and gives the questions back: not "bad", which is refused, and not "broken",
-    which nobody expects. A "document" takes three forward passes.
+    which nobody expects. A "document" takes ten forward passes.
 
     # Attributes
 
@@ -55,6 +55,6 @@ class SlowModel(ServedModel):
         if "broken" in questions:
             raise RuntimeError("nobody expected this")
         for place, question in enumerate(questions):
-            for _ in range(2 if question == "document" else 0):
+            for _ in range(9 if question == "document" else 0):
                 yield [], []
             yield [place], [{"text": question}]

@@ -10,6 +10,7 @@ TEXTS = [
     "It didn't  rain in 1641-1679. \n\t a\u00a0b",
     " ".join(ODD_CHUNKS),
     'It was 日本語 – naïve 😀text (1.5°C), the "North" Slope’s O\'Brien.[1]',
+    "(😀a-b" * 60,
     "",
 ]
 

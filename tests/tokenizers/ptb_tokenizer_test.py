@@ -59,6 +59,19 @@ class TestPtbTokenizer:
         assert [t.text for t in small.tokenize(text)] == words(text)
         assert len(small._pieces_of_chunk) <= 2
 
+    @pytest.mark.parametrize("character", ["(", "'", "🎉", ",", "a", "1-"])
+    def test_long_runs_of_characters_take_no_longer_than_their_length(self, character: str) -> None:
+        # By the rules alone, this would take minutes.
+        text = character * 20_000
+        tokenizer = PtbTokenizer(max_cached_chunks=5)
+        (tokens,) = tokenizer.batch_tokenize([text])
+        assert "".join(token.text for token in tokens) == text
+        assert list(tokens) == tokenizer.tokenize(text)
+        # Nor is the memory filled with them.
+        assert not tokenizer._pieces_of_chunk
+        tokenizer.batch_tokenize(["a"])
+        assert len(tokenizer._chunk_table) == 1
+
     @pytest.mark.parametrize("split_compounds", [True, False])
     def test_many_texts_at_once_are_cut_like_each_alone(self, split_compounds: bool) -> None:
         texts = [

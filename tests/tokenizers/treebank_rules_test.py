@@ -8,6 +8,7 @@ from bidaf_plugin.dataset_readers.squad_json import read_squad_json
 from bidaf_plugin.tokenizers.treebank_rules import (
     TreebankRules,
     find_special_cases,
+    forgotten_words,
     load_spacy_tokenizer,
 )
 from tests.helpers import REAL_DATA, needs_real_data
@@ -67,3 +68,17 @@ class TestTreebankRules:
                 chunks.update(question.text.split())
         for chunk, expected in zip(chunks, cut_by_spacy(list(chunks)), strict=True):
             assert rules.cut(chunk) == expected
+
+
+def test_forgotten_words() -> None:
+    tokenizer = load_spacy_tokenizer()
+    rules = TreebankRules()
+    chunks = ["(foo@bar.com)'s", "e.g.", ":)x", "don't…", "a😀b.c"]
+    expected = [rules.cut(chunk) for chunk in chunks]
+    num_words = len(tokenizer.vocab.strings)
+    for number in range(3):
+        with forgotten_words():
+            assert [rules.cut(chunk) for chunk in chunks] == expected
+            rules.cut(f"(new{number}.).word{number}@x")
+    assert len(tokenizer.vocab.strings) == num_words
+    assert [rules.cut(chunk) for chunk in chunks] == expected
