@@ -78,45 +78,52 @@ export function parseNames(text) {
   return pairs.length ? Object.fromEntries(pairs) : null;
 }
 
-/** Says what is missing, beside the field. True if nothing is. */
+/** Says what is wrong, beside the field. True if nothing is. */
 export function checkFields(isCloze) {
   clearErrors();
-  const empty = passageAreas().find((area) => !area.value.trim());
-  if (empty) {
-    showFieldError(empty, "There is no passage yet: write or paste a text, or choose an example.");
-  } else if (!question.value.trim()) {
-    showFieldError(question, "There is no question yet.");
-  } else if (isCloze) {
-    try {
-      parseNames(names.value);
-      return true;
-    } catch (error) {
-      byId("names-field").open = true;
-      showFieldError(names, error.message);
-    }
-  } else {
-    return true;
-  }
-  return false;
+  const problem = findProblem(isCloze);
+  if (problem) showFieldError(...problem);
+  return !problem;
 }
 
-/** Shows a sentence of the server beside the field that it names. */
-export function showError(message) {
-  const index = /passages?\W*(?:\[|\.)\s*(\d+)/.exec(message)?.[1] ?? 0;
-  const area = passageAreas()[index] ?? passageAreas()[0];
-  if (/\bnames\b/.test(message)) showFieldError(names, message);
-  else if (/\bquestion\b/.test(message) && !/\bpassages?\b/.test(message)) showFieldError(question, message);
-  else if (/\bpassages?\b/.test(message) && !/\bquestion\b/.test(message)) showFieldError(area, message);
+function findProblem(isCloze) {
+  const empty = passageAreas().find((area) => !area.value.trim());
+  if (empty) return [empty, "There is no passage yet: write or paste a text, or choose an example."];
+  if (!question.value.trim()) return [question, "There is no question yet."];
+  try {
+    if (isCloze) parseNames(names.value);
+  } catch (error) {
+    return [names, error.message];
+  }
+  return null;
+}
+
+// A request that is refused with one of these has a field that is wrong.
+const FIELD_STATUSES = [400, 413, 422];
+
+/** Shows a sentence of the server, beside the field if it is about one. */
+export function showError({ message, status }) {
+  const area = FIELD_STATUSES.includes(status) && areaNamedIn(message);
+  if (area) showFieldError(area, message);
   else byId("form-error").textContent = message;
+}
+
+function areaNamedIn(message) {
+  const namesQuestion = /\bquestion\b/.test(message);
+  const passage = /\bpassages?\b(?:\[(\d+)\])?/.exec(message);
+  if (/\bnames\b/.test(message)) return names;
+  if (Boolean(passage) === namesQuestion) return null;
+  return namesQuestion ? question : passageAreas()[passage[1] ?? 0];
 }
 
 function showFieldError(area, message) {
   area.setAttribute("aria-invalid", "true");
   byId(`${area.id}-error`).textContent = message;
+  byId("names-field").open ||= area === names;
   area.focus();
 }
 
-export function clearErrors() {
+function clearErrors() {
   for (const error of document.querySelectorAll(".error")) error.textContent = "";
   for (const area of document.querySelectorAll("[aria-invalid]")) area.removeAttribute("aria-invalid");
 }
@@ -139,7 +146,6 @@ export function fitTo(model, maxPassages, ask) {
       element("li", {}, button(example.title, () => choose(example, ask), { class: "chip" })),
     ),
   );
-  byId("questions").replaceChildren();
 }
 
 function choose(example, ask) {

@@ -31,8 +31,8 @@ export class MatrixView {
     this.all = element("div", { class: "overview" }, this.slider, this.overview);
     const caption = element("span", { class: "caption" }, "of each word of the passage to each word of the question");
     container.replaceChildren(element("h3", { class: "label" }, "Attention", caption), this.all, this.frameOfTable);
-    // Also draws it for the first time.
-    this.observer = new ResizeObserver(() => this.fit());
+    // Also draws it for the first time. In the next frame, since drawing changes the size again.
+    this.observer = new ResizeObserver(() => requestAnimationFrame(() => this.fit()));
     this.observer.observe(this.frameOfTable);
   }
 

@@ -55,7 +55,7 @@ async function ask({ keepsAddress = false } = {}) {
   } catch (error) {
     if (signal.aborted) return;
     if (!(error instanceof ApiError)) console.error(error);
-    showError(error.message);
+    showError(error);
   }
   if (!signal.aborted) setBusy(false);
 }
@@ -129,6 +129,7 @@ function restore() {
   byId("compare").value = state.compare;
   if (byId("compare").selectedIndex < 0) byId("compare").value = "";
   fillFields(state);
+  byId("questions").replaceChildren();
   byId("copy-link").hidden = false;
   ask({ keepsAddress: true });
   if (missing.length) byId("notice").textContent = `The link names a model that is not loaded here: ${missing.join(", ")}.`;
@@ -188,7 +189,7 @@ async function start() {
   try {
     ({ models, limits = {} } = await getModels());
   } catch (error) {
-    showError(error.message);
+    showError(error);
     return;
   }
   byId("model").replaceChildren(...models.map(({ name }) => option(name, name)));

@@ -32,6 +32,19 @@ class TestAsking:
         visit.ask("Who built it?", MILL)
         assert visit.page.inner_text("#question-error") == ""
 
+    def test_what_is_wrong_with_one_of_several_passages(self, visit: Visit) -> None:
+        visit.fill("Who built it?", MILL, "It rains. " * 20_001)
+        visit.page.click("#ask")
+        visit.page.wait_for_selector("#passages .field:nth-child(2) .error:not(:empty)")
+        assert visit.page.locator("#passages .error").first.inner_text() == ""
+
+    def test_a_server_that_is_busy(self, visit: Visit) -> None:
+        visit.answer_with({"error": "too many questions wait"}, status=429)
+        visit.fill("Who built it?", MILL)
+        visit.page.click("#ask")
+        visit.page.wait_for_selector("#form-error:not(:empty)")
+        assert visit.page.inner_text("#form-error") == "Too many questions wait."
+
     def test_a_server_that_is_gone(self, visit: Visit) -> None:
         visit.page.route("**/api/answer", lambda route: route.abort())
         visit.fill("Who built it?", MILL)
@@ -84,7 +97,7 @@ class TestLink:
     def test_what_is_too_long_has_none(self, visit: Visit) -> None:
         visit.ask("Who built it?", MILL)
         assert visit.page.locator("#copy-link").is_visible()
-        visit.ask("Who built it?", MILL * 400)
+        visit.ask("Who built it?", MILL * 240)
         assert visit.page.locator("#copy-link").is_hidden()
         assert "#" not in visit.page.url
 
