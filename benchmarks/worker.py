@@ -16,6 +16,7 @@ from typing import Any, Dict, List, Optional
 import torch
 from allennlp.common import Params
 from allennlp.data import (
+    BatchSampler,
     DataLoader,
     DatasetReader,
     TensorDict,
@@ -58,6 +59,9 @@ class Worker:
         self._folder = settings.folder_of(system)
         self._batches: Dict[str, List[TensorDict]] = {}
         self._sampler = ListedBatches()
+        self._own_sampler = BatchSampler.from_params(
+            Params(deepcopy(self._config["validation_data_loader"]["batch_sampler"]))
+        )
         self._loader: Optional[DataLoader] = None
         torch.manual_seed(0)
 
@@ -184,10 +188,17 @@ class Worker:
         self._train_step(self._batches[name][0])
         return peak_memory() - before
 
-    def evaluate(self, batches: List[List[str]]) -> Dict[str, Any]:
-        """Makes tensors of the batches, runs the model, computes its metrics."""
+    def evaluate(self, batches: Optional[List[List[str]]]) -> Dict[str, Any]:
+        """
+        Makes tensors of the batches, or by default of those that the system's experiment makes of the
+        loaded data; runs the model, computes its metrics.
+        """
         assert self._loader is not None
-        self._sampler.batches = batches
+        if batches is None:
+            self._loader.batch_sampler = self._own_sampler
+        else:
+            self._loader.batch_sampler = self._sampler
+            self._sampler.batches = batches
         self._model.eval()
         start = time.perf_counter()
         with torch.no_grad():

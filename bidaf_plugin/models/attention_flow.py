@@ -22,7 +22,7 @@ from bidaf_plugin.nn.distinct import (
 )
 from bidaf_plugin.nn.encoded_text import EncodedText
 from bidaf_plugin.nn.entities import separate_windows
-from bidaf_plugin.nn.passage_vectors import PassageVectors, WholeVectors
+from bidaf_plugin.nn.passage_vectors import PassageVectors, RepeatedVectors, WholeVectors
 
 
 @Model.register("attention_flow")
@@ -199,10 +199,11 @@ class AttentionFlow(Model):
         embedded_words = self._highway(self._text_field_embedder(words)).squeeze(0)
         # Shape: (num_distinct_texts,) and (batch_size,)
         representatives, copies = find_distinct_rows(word_at_position)
-        # Shape: (num_distinct_texts, num_tokens, embedding_dim)
-        embedded = torch.nn.functional.embedding(word_at_position[representatives], embedded_words)
+        embedded = RepeatedVectors(embedded_words, word_at_position[representatives])
         # Shape: (num_distinct_texts, num_tokens, encoding_dim)
-        encoded = self._contextual_layer(self._dropout(embedded), mask[representatives])
+        encoded = encode(
+            self._contextual_layer, embedded.drop(self._dropout), mask[representatives]
+        )
         # Shape: (batch_size, num_tokens, encoding_dim)
         return encoded[copies]
 

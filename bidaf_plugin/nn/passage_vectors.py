@@ -68,6 +68,35 @@ class WholeVectors(PassageVectors):
         return add_projection(total, self._vectors, weight)
 
 
+class RepeatedVectors(PassageVectors):
+    """
+    Vectors of which there are few, each at many places: those of words before they have a context.
+
+    # Parameters
+
+    vectors : `torch.Tensor`
+        Shape `(num_vectors, dim)`.
+    index_at_position : `torch.LongTensor`
+        Which of them is where, shape `(batch_size, passage_length)`.
+    """
+
+    def __init__(self, vectors: torch.Tensor, index_at_position: torch.Tensor) -> None:
+        self._vectors = vectors
+        self._index_at_position = index_at_position
+
+    def whole(self) -> torch.Tensor:
+        return torch.nn.functional.embedding(self._index_at_position, self._vectors)
+
+    def project(self, weight: torch.Tensor, bias: Optional[torch.Tensor] = None) -> torch.Tensor:
+        # Shape: (num_vectors, output_dim)
+        projected = torch.nn.functional.linear(self._vectors, weight, bias)
+        return torch.nn.functional.embedding(self._index_at_position, projected)
+
+    def drop(self, dropout: torch.nn.Module) -> PassageVectors:
+        # Each place has its own dropout, which makes all vectors different.
+        return super().drop(dropout) if dropout.training else self
+
+
 class JoinedVectors(PassageVectors):
     """
     The concatenation `[x; y]` of two vectors of each word.

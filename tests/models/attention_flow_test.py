@@ -72,7 +72,7 @@ class TestAttentionFlow:
         tensors = as_tensors(instances, model.vocab)
         num_texts, num_words = [], []
         model._contextual_layer.register_forward_pre_hook(
-            lambda _, inputs: num_texts.append(len(inputs[0]))
+            lambda _, inputs: num_texts.append(len(inputs[1]))
         )
         model._highway.register_forward_pre_hook(
             lambda _, inputs: num_words.append(inputs[0].size(1))

@@ -6,11 +6,17 @@ import torch
 from bidaf_plugin.modules.fast_dropout import FastDropout
 from bidaf_plugin.modules.fusion.fused_vectors import FusedVectors
 from bidaf_plugin.modules.output_layers.summarized_vectors import SummarizedVectors
-from bidaf_plugin.nn.passage_vectors import JoinedVectors, PassageVectors, WholeVectors
+from bidaf_plugin.nn.passage_vectors import (
+    JoinedVectors,
+    PassageVectors,
+    RepeatedVectors,
+    WholeVectors,
+)
 
 PASSAGE = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(0))
 QUESTION = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(1))
 ATTENTION = torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(2)).softmax(dim=-1)
+POSITIONS = torch.tensor([[0, 3, 3, 1], [4, 4, 0, 0]])
 SUMMARY = torch.randn(2, 1, 3, generator=torch.Generator().manual_seed(3))
 
 
@@ -20,6 +26,7 @@ def make_fused(summary: Optional[torch.Tensor] = SUMMARY) -> PassageVectors:
 
 KINDS = {
     "whole": lambda: WholeVectors(PASSAGE),
+    "repeated": lambda: RepeatedVectors(PASSAGE[0], POSITIONS),
     "fused": make_fused,
     "fused_without_query_to_context": lambda: make_fused(None),
     "summarized": lambda: SummarizedVectors(PASSAGE, SUMMARY),
@@ -63,5 +70,8 @@ def test_values() -> None:
         [PASSAGE, attended_question, PASSAGE * attended_question, PASSAGE * SUMMARY], dim=-1
     )
     torch.testing.assert_close(make_fused().whole(), expected)
+    repeated = RepeatedVectors(PASSAGE[0], POSITIONS)
+    assert torch.equal(repeated.whole()[0, 1], PASSAGE[0, 3])
+    assert repeated.drop(FastDropout(0.5).eval()) is repeated
     expected = torch.cat([PASSAGE, SUMMARY.expand(2, 5, 3), PASSAGE * SUMMARY], dim=-1)
     torch.testing.assert_close(SummarizedVectors(PASSAGE, SUMMARY).whole(), expected)
