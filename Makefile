@@ -27,6 +27,13 @@ $(INSTALLED):
 train: install  ## Train on the embedded sample, answer some questions (a few minutes)
 	@ALLENNLP_LOG_LEVEL=WARNING $(BIN)/allennlp bidaf quickstart runs/quickstart
 
+# For example: make ask QUESTION='Who built it?' PASSAGE='The mill was built by Ada Orn in 1871.'
+.PHONY: ask
+ask: install  ## Answer QUESTION about PASSAGE with the packaged model
+	@$(BIN)/allennlp bidaf ask "$$QUESTION" "$$PASSAGE"
+ask: export QUESTION := $(value QUESTION)
+ask: export PASSAGE := $(value PASSAGE)
+
 # For example: make ensemble N=3 CONFIG=training_configs/bidaf_quickstart.jsonnet RUNS=runs/three
 N ?= 12
 CONFIG ?= training_configs/bidaf_squad.jsonnet

@@ -1,5 +1,6 @@
 from bidaf_plugin.commands.action import Action as Action
 from bidaf_plugin.commands.answer import Answer as Answer
+from bidaf_plugin.commands.ask import Ask as Ask
 from bidaf_plugin.commands.attention import Attention as Attention
 from bidaf_plugin.commands.bidaf import Bidaf as Bidaf
 from bidaf_plugin.commands.calibrate import Calibrate as Calibrate

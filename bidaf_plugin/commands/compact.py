@@ -1,4 +1,5 @@
 import argparse
+import os
 
 from overrides import overrides
 
@@ -29,10 +30,10 @@ class Compact(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        import os
-
+        from bidaf_plugin.evaluation.prediction_files import check_can_be_written
         from bidaf_plugin.predictors.compact_archive import compact_archive
 
+        check_can_be_written(args.output)
         num_words = compact_archive(args.archive, args.output, args.words, args.vectors)
         size = os.path.getsize(args.output)
         print(f"wrote {args.output}: {num_words:,} words, {size / 1e6:.1f} MB")

@@ -11,6 +11,7 @@ from overrides import overrides
 
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.predictors.packaged import PACKAGED
 
 _CONFIG = "training_configs/bidaf_quickstart.jsonnet"
 _WORD = re.compile(r"\w+")
@@ -21,7 +22,8 @@ _CANDIDATE = re.compile(r"[A-ZŁÉÖ]\w+(?: [A-ZŁÉÖ]\w+)*|\d[\d,.]*\d|\d")
 @Action.register("quickstart")
 class Quickstart(Action):
     """
-    Train a small model on the embedded sample and answer some questions with it.
+    Train a small model on the embedded sample and answer some questions with it, and others with the
+    model that comes with the package.
 
     Takes a few minutes and downloads nothing; run it in the root of the repository. `make train`
     calls it.
@@ -70,18 +72,18 @@ class Quickstart(Action):
             "this model", {name: metrics[f"best_validation_{name}"] for name in ("em", "f1")}
         )
         for item, prediction in zip(shown, predictions, strict=True):
-            print(f"\n  {item['question']}")
-            print(
-                f"    {prediction['best_span_str']}   "
-                f"(confidence {prediction['confidence']:.2f}; gold: {' / '.join(dict.fromkeys(item['answers']))})"
-            )
+            gold = " / ".join(dict.fromkeys(item["answers"]))
+            _print_answer(item["question"], prediction, f"; gold: {gold}")
+        if PACKAGED.is_file():
+            _show_packaged_model()
         print(_NEXT_COMMANDS.format(archive=archive))
 
 
 _NEXT_COMMANDS = """
 What to try next (in this folder; `source .venv/bin/activate` once):
-  echo '{{"question": "Who built it?", "passage": "The mill was built by Ada Orn in 1871."}}' > q.jsonl
-  allennlp predict {archive} q.jsonl
+  allennlp bidaf ask 'Who built it?' 'The mill was built by Ada Orn in 1871.'
+  allennlp bidaf serve                                                  (the same in the browser)
+  allennlp predict {archive} pretrained/examples.jsonl
   allennlp evaluate {archive} fixtures/squad/sample_dev.json
   allennlp bidaf table training_configs/bidaf_squad.jsonnet
   allennlp train training_configs/bidaf_squad.jsonnet -s runs/squad     (the paper's model on SQuAD)"""
@@ -89,6 +91,22 @@ What to try next (in this folder; `source .venv/bin/activate` once):
 
 def _print_scores(name: str, scores: Dict[str, float]) -> None:
     print(f"  {name:<36}{scores['em']:6.1f} {scores['f1']:6.1f}")
+
+
+def _print_answer(question: str, prediction: Dict[str, Any], remark: str = "") -> None:
+    confidence = f"confidence {prediction['confidence']:.2f}"
+    print(f"\n  {question}\n    {prediction['best_span_str']}   ({confidence}{remark})")
+
+
+def _show_packaged_model() -> None:
+    from bidaf_plugin.predictors import load_span_predictor
+
+    with open(PACKAGED.parent / "examples.jsonl", encoding="utf-8") as file:
+        examples = [json.loads(line) for line in file]
+    predictions = load_span_predictor(str(PACKAGED)).predict_batch_json(examples)
+    print(f"\n{PACKAGED.parent.name}/{PACKAGED.name}, trained on SQuAD, on {len(examples)} questions:")
+    for example, prediction in zip(examples, predictions, strict=True):
+        _print_answer(example["question"], prediction)
 
 
 def _list_questions(squad: Dict[str, Any]) -> List[Dict[str, Any]]:

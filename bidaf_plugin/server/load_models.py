@@ -1,13 +1,11 @@
 from pathlib import Path
 from typing import List, Sequence
 
-from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import ClozePredictor, load_predictor
+from bidaf_plugin.predictors.packaged import packaged_archive
 from bidaf_plugin.server.served_cloze_model import ServedClozeModel
 from bidaf_plugin.server.served_model import ServedModel
 from bidaf_plugin.server.served_span_model import ServedSpanModel
-
-PACKAGED = Path(__file__).parents[2] / "pretrained" / "bidaf-squad.tar.gz"
 
 
 def load_models(archives: Sequence[str], cuda_device: int = -1) -> List[ServedModel]:
@@ -20,21 +18,12 @@ def load_models(archives: Sequence[str], cuda_device: int = -1) -> List[ServedMo
         -1 for the CPU.
     """
     models: List[ServedModel] = []
-    archives = archives or [_packaged_archive()]
+    archives = archives or [packaged_archive()]
     for name, archive in zip(names_of(archives), archives, strict=True):
         predictor = load_predictor(archive, cuda_device)
         is_cloze = isinstance(predictor, ClozePredictor)
         models.append((ServedClozeModel if is_cloze else ServedSpanModel)(name, predictor))
     return models
-
-
-def _packaged_archive() -> str:
-    if not PACKAGED.is_file():
-        raise DataError(
-            "no ARCHIVE is given and none comes with the package: `make train` makes a small one, to be "
-            "served by `allennlp bidaf serve runs/quickstart`, and `make reproduce` the paper's"
-        )
-    return str(PACKAGED)
 
 
 def names_of(archives: Sequence[str]) -> List[str]:

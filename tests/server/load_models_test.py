@@ -21,8 +21,8 @@ class TestLoadModels:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_archive: Path
     ) -> None:
         packaged = tmp_path / "bidaf-squad.tar.gz"
-        monkeypatch.setattr(load_models, "PACKAGED", packaged)
-        with pytest.raises(DataError, match="no ARCHIVE is given.*make train"):
+        monkeypatch.setattr("bidaf_plugin.predictors.packaged.PACKAGED", packaged)
+        with pytest.raises(DataError, match="no archive is given.*make train"):
             load_models.load_models([])
         packaged.write_bytes(tiny_archive.read_bytes())
         (model,) = load_models.load_models([])

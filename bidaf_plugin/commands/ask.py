@@ -1,0 +1,78 @@
+import argparse
+import sys
+from typing import List
+
+from overrides import overrides
+
+from bidaf_plugin.commands.action import Action
+from bidaf_plugin.common.errors import DataError
+
+# Characters before and after an answer that are shown with it.
+_CONTEXT = 40
+
+
+@Action.register("ask")
+class Ask(Action):
+    """
+    Answer a question about a text.
+
+    Prints the best answers, the most probable first, with their probabilities and where they stand. The
+    text is PASSAGE, or files of any length of which one may hold the answer (- for the standard input).
+    Without --archive, the model that comes with the package answers.
+
+    Example: allennlp bidaf ask "Who built it?" "The mill was built by Ada Orn in 1871."
+             allennlp bidaf ask "Who built it?" --file history.txt --file guide.txt --n-best 5
+    """
+
+    @overrides
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("question")
+        parser.add_argument("passage", nargs="?", help="the text that holds the answer")
+        parser.add_argument(
+            "--file", action="append", metavar="FILE", default=[], help="a text file; repeatable"
+        )
+        parser.add_argument("--archive", help="the model, model.tar.gz (default: the packaged one)")
+        parser.add_argument("--n-best", metavar="N", type=int, default=3, help="default = 3")
+
+    @overrides
+    def run(self, args: argparse.Namespace) -> None:
+        if (args.passage is None) == (not args.file):
+            raise DataError("give either a PASSAGE or one --file or more")
+        passages = [_read(path) for path in args.file] or [args.passage]
+
+        from bidaf_plugin.predictors.load import load_span_predictor
+        from bidaf_plugin.predictors.packaged import packaged_archive
+
+        predictor = load_span_predictor(args.archive or packaged_archive())
+        # One passage is not one of several, whose words would count.
+        asked = passages if len(passages) > 1 else passages[0]
+        answers = predictor.ask(args.question, asked, args.n_best)
+        if not answers.is_answered:
+            print(f"{answers.no_answer_probability:.3f}  (the text does not say)")
+        for answer in answers:
+            place = f"{args.file[answer.passage_index]}: " if args.file else ""
+            passage = passages[answer.passage_index]
+            print(f"{answer.probability:.3f}  {place}{_show(passage, answer.start, answer.end)}")
+
+
+def _read(path: str) -> str:
+    try:
+        if path == "-":
+            return sys.stdin.read()
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not a text in UTF-8 (byte {error.start})") from error
+
+
+def _show(passage: str, start: int, end: int) -> str:
+    """An answer in brackets with what stands around it, in one line."""
+    before, after = passage[max(start - _CONTEXT, 0) : start], passage[end : end + _CONTEXT]
+    parts: List[str] = [
+        "..." * (start > _CONTEXT) + before,
+        f"[{passage[start:end]}]",
+        after + "..." * (end + _CONTEXT < len(passage)),
+    ]
+    return " ".join("".join(parts).split())
