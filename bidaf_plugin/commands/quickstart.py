@@ -104,7 +104,9 @@ def _show_packaged_model() -> None:
     with open(PACKAGED.parent / "examples.jsonl", encoding="utf-8") as file:
         examples = [json.loads(line) for line in file]
     predictions = load_span_predictor(str(PACKAGED)).predict_batch_json(examples)
-    print(f"\n{PACKAGED.parent.name}/{PACKAGED.name}, trained on SQuAD, on {len(examples)} questions:")
+    print(
+        f"\n{PACKAGED.parent.name}/{PACKAGED.name}, trained on SQuAD, on {len(examples)} questions:"
+    )
     for example, prediction in zip(examples, predictions, strict=True):
         _print_answer(example["question"], prediction)
 

@@ -1,15 +1,13 @@
-import json
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy
 from allennlp.common.util import JsonDict
-from allennlp.data import DatasetReader, Instance
+from allennlp.data import Instance
 from allennlp.data.fields import ArrayField
-from allennlp.models import Model
 from allennlp.predictors import Predictor
 from overrides import overrides
 
-from bidaf_plugin.common.errors import BadLine, DataError
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
 from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
 from bidaf_plugin.dataset_readers.cloze_question import (
@@ -18,7 +16,7 @@ from bidaf_plugin.dataset_readers.cloze_question import (
     make_question,
     parse_question,
 )
-from bidaf_plugin.predictors.interpretable_predictor import InterpretablePredictor
+from bidaf_plugin.predictors.question_predictor import QuestionPredictor
 from bidaf_plugin.predictors.records import id_of, only_passage
 from bidaf_plugin.samplers import WindowBudgetSampler
 
@@ -27,7 +25,7 @@ MAX_WORDS = 30_000
 
 
 @Predictor.register("bidaf_cloze")
-class ClozePredictor(InterpretablePredictor):
+class ClozePredictor(QuestionPredictor):
     """
     Fills gaps with entities. Input: JSON objects (JSON lines in a file) with
 
@@ -54,16 +52,6 @@ class ClozePredictor(InterpretablePredictor):
         of stopping.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        dataset_reader: DatasetReader,
-        frozen: bool = True,
-        skip_bad: bool = False,
-    ) -> None:
-        super().__init__(model, dataset_reader, frozen)
-        self.skip_bad = skip_bad
-
     def predict(
         self,
         question: str,
@@ -86,50 +74,27 @@ class ClozePredictor(InterpretablePredictor):
         return self.predict_instance(self._dataset_reader.question_to_instance(question))
 
     @overrides
-    def load_line(self, line: str) -> JsonDict:
-        try:
-            record = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise DataError(f"not JSON ({error})") from error
+    def check(self, record: Any) -> None:
         _to_question(record)
-        return record
 
     @overrides
-    def predict_batch_json(self, inputs: List[JsonDict]) -> List[JsonDict]:
-        # A line that could not be read has become a record of its error, which passes through.
-        good = [item for item in inputs if not isinstance(item, BadLine)]
-        answers = iter(super().predict_batch_json(good))
-        return [item if isinstance(item, BadLine) else next(answers) for item in inputs]
-
-    @overrides
-    def predict_json(self, inputs: JsonDict) -> JsonDict:
-        return self.predict_batch_json([inputs])[0]
-
-    @overrides
-    def predict_instance(self, instance: Instance) -> JsonDict:
-        return self.predict_batch_instance([instance])[0]
+    def make_questions(self, records: Sequence[JsonDict]) -> List[Instance]:
+        return self._batch_json_to_instances(list(records))
 
     @overrides
     def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
         """Answers any number of questions, in batches that the machine can hold."""
-        return [answer for _, answers in self.predict_batches(instances) for answer in answers]
+        return self._predict_all(instances)
 
+    @overrides(check_signature=False)
     def predict_batches(
-        self, instances: List[Instance]
+        self, questions: Sequence[Instance]
     ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
-        """
-        Answers questions in batches.
-
-        # Returns
-
-        `Iterator[Tuple[List[int], List[JsonDict]]]`
-            For each batch, the places of its questions, which are in order, and the answers to them.
-        """
-        for instance in instances:
+        for instance in questions:
             self._dataset_reader.apply_token_indexers(instance)
-        sampler = WindowBudgetSampler(len(instances) or 1, max_words=MAX_WORDS, shuffle=False)
-        for places in sampler.get_batch_indices(instances):
-            answers = self._model.forward_on_instances([instances[place] for place in places])
+        sampler = WindowBudgetSampler(len(questions) or 1, max_words=MAX_WORDS, shuffle=False)
+        for places in sampler.get_batch_indices(questions):
+            answers = self._model.forward_on_instances([questions[place] for place in places])
             # Not through AllenNLP's `sanitize`, which makes the text "None" of None. All is plain
             # but the loss, which is that of the batch.
             yield places, [

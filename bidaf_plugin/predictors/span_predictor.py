@@ -1,4 +1,3 @@
-import json
 from itertools import chain
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -10,15 +9,14 @@ from allennlp.models import Model
 from allennlp.predictors import Predictor
 from overrides import overrides
 
-from bidaf_plugin.common.errors import BadLine, DataError
 from bidaf_plugin.dataset_readers import BidafSquadReader
 from bidaf_plugin.dataset_readers.squad_json import Paragraph, Question
 from bidaf_plugin.fields import AnswerSpansField, CompactTextField
 from bidaf_plugin.fields.answer_spans_field import IMPOSSIBLE
 from bidaf_plugin.predictors.answers import Answers
-from bidaf_plugin.predictors.interpretable_predictor import InterpretablePredictor
 from bidaf_plugin.predictors.pieces import PieceCutter, QuestionOnPassages
 from bidaf_plugin.predictors.question_answerer import QuestionAnswerer
+from bidaf_plugin.predictors.question_predictor import QuestionPredictor
 from bidaf_plugin.predictors.records import (
     check_record,
     id_of,
@@ -37,7 +35,7 @@ _PIECE_TOKENS = 400
 
 
 @Predictor.register("bidaf_span")
-class SpanPredictor(InterpretablePredictor):
+class SpanPredictor(QuestionPredictor):
     """
     Answers questions about passages. Input: JSON objects (JSON lines in a file) with
 
@@ -108,8 +106,7 @@ class SpanPredictor(InterpretablePredictor):
         stride: Optional[int] = None,
         passage_weight: float = 50.0,
     ) -> None:
-        super().__init__(model, dataset_reader, frozen)
-        self.skip_bad = skip_bad
+        super().__init__(model, dataset_reader, frozen, skip_bad)
         _check_numbers(
             n_best=n_best,
             max_passage_tokens=max_passage_tokens,
@@ -149,49 +146,20 @@ class SpanPredictor(InterpretablePredictor):
         """
         _check_numbers(n_best=n_best)
         questions = self.make_questions([to_record(question, passage)])
-        (record,) = self._predict_all(questions, n_best)
+        (record,) = self._predict_all(questions, n_best=n_best)
         return Answers.from_json(record)
 
     @overrides
-    def load_line(self, line: str) -> JsonDict:
-        try:
-            record = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise DataError(f"not JSON ({error})") from error
+    def check(self, record: Any) -> None:
         check_record(record)
-        return record
-
-    @overrides
-    def predict_batch_json(self, inputs: List[JsonDict]) -> List[JsonDict]:
-        # A line that could not be read has become a record of its error, which passes through.
-        good = [item for item in inputs if not isinstance(item, BadLine)]
-        answers = iter(self._predict_all(self.make_questions(good)))
-        return [item if isinstance(item, BadLine) else next(answers) for item in inputs]
-
-    @overrides
-    def predict_json(self, inputs: JsonDict) -> JsonDict:
-        return self.predict_batch_json([inputs])[0]
-
-    @overrides
-    def predict_instance(self, instance: Instance) -> JsonDict:
-        return self.predict_batch_instance([instance])[0]
 
     @overrides
     def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
         """Answers any number of questions, in batches that the machine can hold."""
         return self._predict_all([QuestionOnPassages([instance]) for instance in instances])
 
-    def _predict_all(
-        self, questions: Sequence[QuestionOnPassages], n_best: Optional[int] = None
-    ) -> List[JsonDict]:
-        answers: List[JsonDict] = [{}] * len(questions)
-        for places, batch_answers in self.predict_batches(questions, n_best=n_best):
-            for place, answer in zip(places, batch_answers, strict=True):
-                answers[place] = answer
-        return answers
-
+    @overrides
     def make_questions(self, records: Sequence[JsonDict]) -> List[QuestionOnPassages]:
-        """What `predict_batches` takes, from JSON objects."""
         for record in records:
             check_record(record)
         single = [
@@ -209,6 +177,7 @@ class SpanPredictor(InterpretablePredictor):
             for record in records
         ]
 
+    @overrides(check_signature=False)
     def predict_batches(
         self,
         questions: Sequence[QuestionOnPassages],

@@ -1,0 +1,102 @@
+import json
+import warnings
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
+
+from allennlp.common.util import JsonDict
+from allennlp.data import DatasetReader, Instance
+from allennlp.models import Model
+from allennlp.predictors import Predictor
+from overrides import overrides
+
+from bidaf_plugin.common.errors import BadLine, DataError
+
+
+class QuestionPredictor(Predictor):
+    """
+    What predictors have in common that answer questions about passages: records that are checked,
+    batches of any size, and gradients by position for `allennlp.interpret`.
+
+    # Parameters
+
+    model : `Model`
+    dataset_reader : `DatasetReader`
+    frozen : `bool`, optional (default = `True`)
+    skip_bad : `bool`, optional (default = `False`)
+        For `allennlp predict`: a line that cannot be used gives a record with the key `error` instead
+        of stopping.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        dataset_reader: DatasetReader,
+        frozen: bool = True,
+        skip_bad: bool = False,
+    ) -> None:
+        super().__init__(model, dataset_reader, frozen)
+        self.skip_bad = skip_bad
+
+    def check(self, record: Any) -> None:
+        """Raises a `DataError` that says what is wrong with a JSON object, if anything is."""
+        raise NotImplementedError
+
+    def make_questions(self, records: Sequence[JsonDict]) -> List[Any]:
+        """What `predict_batches` takes, from JSON objects."""
+        raise NotImplementedError
+
+    def predict_batches(
+        self, questions: Sequence[Any], **options: Any
+    ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
+        """
+        Answers questions in batches.
+
+        # Returns
+
+        `Iterator[Tuple[List[int], List[JsonDict]]]`
+            For each batch, where the questions that it completes stand in `questions`, and the
+            answers to them.
+        """
+        raise NotImplementedError
+
+    @overrides
+    def load_line(self, line: str) -> JsonDict:
+        try:
+            record = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise DataError(f"not JSON ({error})") from error
+        self.check(record)
+        return record
+
+    @overrides
+    def predict_batch_json(self, inputs: List[JsonDict]) -> List[JsonDict]:
+        # A line that could not be read has become a record of its error, which passes through.
+        good = [item for item in inputs if not isinstance(item, BadLine)]
+        answers = iter(self._predict_all(self.make_questions(good)))
+        return [item if isinstance(item, BadLine) else next(answers) for item in inputs]
+
+    @overrides
+    def predict_json(self, inputs: JsonDict) -> JsonDict:
+        return self.predict_batch_json([inputs])[0]
+
+    @overrides
+    def predict_instance(self, instance: Instance) -> JsonDict:
+        return self.predict_batch_instance([instance])[0]
+
+    def _predict_all(self, questions: Sequence[Any], **options: Any) -> List[JsonDict]:
+        answers: List[JsonDict] = [{}] * len(questions)
+        for places, batch_answers in self.predict_batches(questions, **options):
+            for place, answer in zip(places, batch_answers, strict=True):
+                answers[place] = answer
+        return answers
+
+    @overrides
+    def get_gradients(self, instances: List[Instance]) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+        """
+        The gradients of the loss of one instance by the word vectors, and the model's output.
+        `grad_input_1` are those of the passage, `grad_input_2` those of the question, because gradients
+        come in the reverse order.
+        """
+        with self._model.words_apart(), warnings.catch_warnings():
+            # The kind of hook that AllenNLP registers; what it may miss is not used.
+            warnings.filterwarnings("ignore", message="Using a non-full backward hook")
+            return super().get_gradients(instances)
