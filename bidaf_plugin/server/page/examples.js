@@ -19,8 +19,8 @@ export const SPAN_EXAMPLES = [
       "In the spring of 1764 the people of Orlow left their town and built a new one on the hill above it. They moved because the river Tesk had flooded the market square in four of the previous five years. Stones from the old church were carried up the slope by hand, and the bell, which weighs almost two tonnes, was pulled by eleven oxen. Only the miller stayed behind, since his wheel needed the water. The new town was given straight streets so that fires could not spread as easily as they had before.",
     ],
     questions: [
-      "Why did the people of Orlow move?",
       "Why did the miller stay behind?",
+      "Why did the people of Orlow move?",
       "How much does the bell weigh?",
       "Where was the new town built?",
     ],
@@ -78,8 +78,8 @@ export const SPAN_EXAMPLES = [
       "☕🌙 The Moon Café (in Arabic مقهى القمر, in Hebrew קפה ירח) was opened in Lisbon in 1998 by the Syrian cook Samir Haddad 👨🏽‍🍳. Its naïve sign, a crème-coloured crescent, was painted by his daughter Noor for a crêpe and 20 €.",
     ],
     questions: [
-      "Who opened the Moon Café?",
       "When was the Moon Café opened?",
+      "Who opened the Moon Café?",
       "Who painted the sign?",
     ],
   },

@@ -2,8 +2,8 @@
 
 const MAX_NAMED = 4;
 
-/** How strongly to colour a weight, from 0 to 1: by the root, so that small ones can be seen. */
-export const shade = (weight, largest) => Math.sqrt(weight / largest);
+/** How strongly to colour a weight, from 0 to 1; small ones more than their part, so that they are seen. */
+export const shade = (weight, largest) => (weight / largest) ** 0.7;
 
 export const largestOf = (matrix) => Math.max(...matrix.map((row) => Math.max(...row)), 1e-9);
 

@@ -12,7 +12,7 @@ class TestAttention:
         assert sum(visit.weights(".passage-text")) == 0
         visit.page.locator(".question-words .word").nth(1).hover()
         largest = max(map(max, attention["matrix"]))
-        expected = [(value / largest) ** 0.5 for value in attention["matrix"][1]]
+        expected = [(value / largest) ** 0.7 for value in attention["matrix"][1]]
         assert visit.weights(".passage-text") == pytest.approx(expected, abs=1e-3)
         assert "“built”" in visit.page.inner_text(".readout")
         visit.page.locator("h1").hover()
@@ -24,7 +24,7 @@ class TestAttention:
         visit.wait_for_attention()
         visit.page.locator(".passage-text .word").nth(2).hover()
         matrix = response.value.json()["matrix"]
-        expected = [(row[2] / max(map(max, matrix))) ** 0.5 for row in matrix]
+        expected = [(row[2] / max(map(max, matrix))) ** 0.7 for row in matrix]
         assert visit.weights(".question-words") == pytest.approx(expected, abs=1e-3)
         assert "“mill”" in visit.page.inner_text(".readout")
 
