@@ -68,7 +68,7 @@ class EnsemblePredictor(SpanPredictor):
                 learn_words(member, pretrained_file)
 
     @overrides
-    def predict_batches(
+    def predict_batches(  # type: ignore[override]
         self,
         questions: Sequence[QuestionOnPassages],
         batch_size: Optional[int] = None,
