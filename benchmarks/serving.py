@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Dict, List, Optional
 
 from benchmarks.exported import write_questions
-from benchmarks.machine import describe_machine, resident_memory
+from benchmarks.machine import describe_machine, processor_seconds, resident_memory
 from benchmarks.systems import ROOT, BenchmarkError
 from benchmarks.workspace import full_sources, quick_sources
 
@@ -90,10 +90,12 @@ def read_figures(clients: "subprocess.Popen[str]") -> Figures:
 def measure_load(server: Server, questions: Path, number: int, seconds: float) -> Figures:
     """What so many clients at the same time meet."""
     memory_before = server.memory()
+    processor_before = processor_seconds(server.process.pid)
     found = read_figures(start_clients(server, questions, number, seconds))
     latencies = found["latencies"]
     if len(latencies) < 2:
         raise BenchmarkError(f"{number} clients have got no answers: {found['statuses']}")
+    processor = processor_seconds(server.process.pid) - processor_before
     percentiles = quantiles(latencies, n=100, method="inclusive")
     return {
         "clients": number,
@@ -101,6 +103,7 @@ def measure_load(server: Server, questions: Path, number: int, seconds: float) -
         "answers": len(latencies),
         "errors": sum(found["statuses"].values()) - len(latencies) + found["lost"],
         "answers_per_second": round(len(latencies) / found["seconds"], 2),
+        "processor_milliseconds_per_answer": round(1000 * processor / len(latencies), 1),
         "milliseconds": {
             "mean": round(1000 * mean(latencies), 1),
             **{f"p{p}": round(1000 * percentiles[p - 1], 1) for p in (50, 95, 99)},
@@ -152,13 +155,17 @@ def run(archive: str, dev: Path, num_clients: int, seconds: float) -> Figures:
 
 
 def show(figures: Figures) -> None:
-    print("| clients | answers | errors | answers/s | p50 ms | p95 ms | p99 ms | memory, MiB |")
-    print("|---:|---:|---:|---:|---:|---:|---:|---|")
+    print(
+        "| clients | answers | errors | answers/s | p50 ms | p95 ms | p99 ms | processor ms/answer | memory, "
+        "MiB |"
+    )
+    print("|---:|---:|---:|---:|---:|---:|---:|---:|---|")
     for load in (figures["one"], figures["many"]):
         times = " | ".join(f"{load['milliseconds'][name]:.0f}" for name in ("p50", "p95", "p99"))
         print(
             f"| {load['clients']} | {load['answers']:,} | {load['errors']} | "
-            f"{load['answers_per_second']:.1f} | {times} | {' to '.join(map(str, load['memory_mib']))} |"
+            f"{load['answers_per_second']:.1f} | {times} | "
+            f"{load['processor_milliseconds_per_answer']:.0f} | {' to '.join(map(str, load['memory_mib']))} |"
         )
     print(f"\n{figures['ratio']:.1f} times as many answers/s")
     stop = figures["stop"]
