@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from statistics import mean, quantiles
 from tempfile import TemporaryDirectory
@@ -87,11 +88,25 @@ def read_figures(clients: "subprocess.Popen[str]") -> Figures:
     return json.loads(output)
 
 
+def watch_memory(
+    server: Server, clients: "subprocess.Popen[str]", seconds: float, number: int = 5
+) -> List[float]:
+    """What the server holds at the beginning and so many times more while the clients ask."""
+    samples = [server.memory()]
+    for _ in range(number):
+        # What the clients print is read meanwhile, so that they do not wait for it.
+        with suppress(subprocess.TimeoutExpired):
+            clients.communicate(timeout=0.9 * seconds / number)
+        samples.append(server.memory())
+    return samples
+
+
 def measure_load(server: Server, questions: Path, number: int, seconds: float) -> Figures:
     """What so many clients at the same time meet."""
-    memory_before = server.memory()
     processor_before = processor_seconds(server.process.pid)
-    found = read_figures(start_clients(server, questions, number, seconds))
+    clients = start_clients(server, questions, number, seconds)
+    memory = watch_memory(server, clients, seconds)
+    found = read_figures(clients)
     latencies = found["latencies"]
     if len(latencies) < 2:
         raise BenchmarkError(f"{number} clients have got no answers: {found['statuses']}")
@@ -108,7 +123,7 @@ def measure_load(server: Server, questions: Path, number: int, seconds: float) -
             "mean": round(1000 * mean(latencies), 1),
             **{f"p{p}": round(1000 * percentiles[p - 1], 1) for p in (50, 95, 99)},
         },
-        "memory_mib": [memory_before, server.memory()],
+        "memory_mib": memory,
     }
 
 
@@ -165,7 +180,7 @@ def show(figures: Figures) -> None:
         print(
             f"| {load['clients']} | {load['answers']:,} | {load['errors']} | "
             f"{load['answers_per_second']:.1f} | {times} | "
-            f"{load['processor_milliseconds_per_answer']:.0f} | {' to '.join(map(str, load['memory_mib']))} |"
+            f"{load['processor_milliseconds_per_answer']:.0f} | {', '.join(f'{m:.0f}' for m in load['memory_mib'])} |"
         )
     print(f"\n{figures['ratio']:.1f} times as many answers/s")
     stop = figures["stop"]

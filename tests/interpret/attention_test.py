@@ -68,7 +68,7 @@ class TestFindAttention:
         ):
             alone = find_attention(predictor, *pair)
             numpy.testing.assert_allclose(found.matrix, alone.matrix, rtol=1e-4, atol=1e-6)
-            assert found.passage_weights is not None
+            assert found.passage_weights is not None and alone.passage_weights is not None
             numpy.testing.assert_allclose(found.passage_weights, alone.passage_weights, rtol=1e-4)
             assert (found.question, found.passage, found.answer) == (*pair, alone.answer)
 
