@@ -26,8 +26,8 @@ Answer = Tuple[Job, JsonDict]
 
 class ModelThread:
     """
-    Answers questions in a thread of its own, those that have come meanwhile together: concurrent users share
-    a forward pass. When the thread is idle, a question is answered at once. When several users
+    Answers questions in a thread of its own, those that have come meanwhile together: concurrent users
+    share a forward pass. When the thread is idle, a question is answered at once. When several users
     have just got their answers, it waits a moment for their next questions.
 
     A document that takes many forward passes is read in turns with what comes after it, so that it does

@@ -1,5 +1,6 @@
 """
-What the API takes and gives, as the OpenAPI description has it. Characters are counted as Unicode code points.
+What the API takes and gives, as the OpenAPI description has it. Characters are counted as Unicode code
+points.
 """
 
 from typing import Annotated, Any, Dict, List, Literal, Optional, Union
