@@ -1,7 +1,7 @@
 import logging
 import threading
+import time
 from collections import deque
-from itertools import chain, islice
 from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
 
 from allennlp.common.util import JsonDict
@@ -18,8 +18,8 @@ logger = logging.getLogger(__name__)
 # Questions, and characters of passages, that are worked on at the same time.
 _MAX_JOBS = 64
 _MAX_CHARACTERS = 400_000
-# Forward passes until it is looked whether more has come: enough for the questions above.
-_PASSES_PER_TURN = 4
+# After so many seconds of forward passes it is looked whether more has come.
+_TURN_SECONDS = 1.0
 
 Answer = Tuple[Job, JsonDict]
 
@@ -87,10 +87,10 @@ class ModelThread:
             if work:
                 passes = work.popleft()
                 with forgotten_words():
-                    found = list(islice(passes, _PASSES_PER_TURN))
-                if len(found) == _PASSES_PER_TURN:
+                    answers, is_done = _take_turn(passes)
+                if not is_done:
                     work.append(passes)
-                self._give(list(chain.from_iterable(found)))
+                self._give(answers)
 
     def _give(self, answers: List[Answer]) -> None:
         # All at once, so that their users come back at the same time and stay together.
@@ -133,6 +133,17 @@ class ModelThread:
         for batch in batches.values():
             self._metrics.observe_batch(len(batch))
         return [_answer_with_care(batch) for batch in batches.values()]
+
+
+def _take_turn(passes: Iterator[List[Answer]]) -> Tuple[List[Answer], bool]:
+    """What one forward pass after the other gives, and whether these were all."""
+    end = time.monotonic() + _TURN_SECONDS
+    answers: List[Answer] = []
+    for found in passes:
+        answers += found
+        if time.monotonic() >= end:
+            return answers, False
+    return answers, True
 
 
 def _answer_with_care(jobs: List[Job]) -> Iterator[List[Answer]]:
