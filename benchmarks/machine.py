@@ -56,6 +56,14 @@ def resident_memory(process: Union[int, str] = "self") -> float:
     return _status_value("VmRSS", process)
 
 
+def processor_seconds(process: int) -> float:
+    """How long the cores have worked for a process so far, whatever else they did meanwhile."""
+    with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+        # What follows the name, which may hold blanks.
+        values = file.read().rpartition(")")[2].split()
+    return (int(values[11]) + int(values[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def peak_memory() -> float:
     """The most that this process has held since its start or since `reset_peak_memory`, in MiB."""
     return _status_value("VmHWM")

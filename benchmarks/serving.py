@@ -11,13 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from statistics import mean, quantiles
 from tempfile import TemporaryDirectory
 from typing import Any, Dict, List, Optional
 
 from benchmarks.exported import write_questions
-from benchmarks.machine import describe_machine, resident_memory
+from benchmarks.machine import describe_machine, processor_seconds, resident_memory
 from benchmarks.systems import ROOT, BenchmarkError
 from benchmarks.workspace import full_sources, quick_sources
 
@@ -87,13 +88,29 @@ def read_figures(clients: "subprocess.Popen[str]") -> Figures:
     return json.loads(output)
 
 
+def watch_memory(
+    server: Server, clients: "subprocess.Popen[str]", seconds: float, number: int = 5
+) -> List[float]:
+    """What the server holds at the beginning and so many times more while the clients ask."""
+    samples = [server.memory()]
+    for _ in range(number):
+        # What the clients print is read meanwhile, so that they do not wait for it.
+        with suppress(subprocess.TimeoutExpired):
+            clients.communicate(timeout=0.9 * seconds / number)
+        samples.append(server.memory())
+    return samples
+
+
 def measure_load(server: Server, questions: Path, number: int, seconds: float) -> Figures:
     """What so many clients at the same time meet."""
-    memory_before = server.memory()
-    found = read_figures(start_clients(server, questions, number, seconds))
+    processor_before = processor_seconds(server.process.pid)
+    clients = start_clients(server, questions, number, seconds)
+    memory = watch_memory(server, clients, seconds)
+    found = read_figures(clients)
     latencies = found["latencies"]
     if len(latencies) < 2:
         raise BenchmarkError(f"{number} clients have got no answers: {found['statuses']}")
+    processor = processor_seconds(server.process.pid) - processor_before
     percentiles = quantiles(latencies, n=100, method="inclusive")
     return {
         "clients": number,
@@ -101,11 +118,12 @@ def measure_load(server: Server, questions: Path, number: int, seconds: float) -
         "answers": len(latencies),
         "errors": sum(found["statuses"].values()) - len(latencies) + found["lost"],
         "answers_per_second": round(len(latencies) / found["seconds"], 2),
+        "processor_milliseconds_per_answer": round(1000 * processor / len(latencies), 1),
         "milliseconds": {
             "mean": round(1000 * mean(latencies), 1),
             **{f"p{p}": round(1000 * percentiles[p - 1], 1) for p in (50, 95, 99)},
         },
-        "memory_mib": [memory_before, server.memory()],
+        "memory_mib": memory,
     }
 
 
@@ -152,13 +170,17 @@ def run(archive: str, dev: Path, num_clients: int, seconds: float) -> Figures:
 
 
 def show(figures: Figures) -> None:
-    print("| clients | answers | errors | answers/s | p50 ms | p95 ms | p99 ms | memory, MiB |")
-    print("|---:|---:|---:|---:|---:|---:|---:|---|")
+    print(
+        "| clients | answers | errors | answers/s | p50 ms | p95 ms | p99 ms | processor ms/answer | memory, "
+        "MiB |"
+    )
+    print("|---:|---:|---:|---:|---:|---:|---:|---:|---|")
     for load in (figures["one"], figures["many"]):
         times = " | ".join(f"{load['milliseconds'][name]:.0f}" for name in ("p50", "p95", "p99"))
         print(
             f"| {load['clients']} | {load['answers']:,} | {load['errors']} | "
-            f"{load['answers_per_second']:.1f} | {times} | {' to '.join(map(str, load['memory_mib']))} |"
+            f"{load['answers_per_second']:.1f} | {times} | "
+            f"{load['processor_milliseconds_per_answer']:.0f} | {', '.join(f'{m:.0f}' for m in load['memory_mib'])} |"
         )
     print(f"\n{figures['ratio']:.1f} times as many answers/s")
     stop = figures["stop"]

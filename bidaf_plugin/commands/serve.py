@@ -49,8 +49,8 @@ class Serve(Action):
             "--max-batch-wait",
             metavar="MILLISECONDS",
             type=float,
-            default=20.0,
-            help="how long to wait for more questions when there are several users (default = 20)",
+            default=50.0,
+            help="how long to wait for more questions when there are several users (default = 50)",
         )
         parser.add_argument("--log-file", metavar="FILE", help="append the access log to it")
         parser.add_argument(

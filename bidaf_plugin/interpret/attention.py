@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy
+from allennlp.data import Instance
 from allennlp.models import Model
 
 from bidaf_plugin.common.errors import DataError
@@ -126,24 +127,43 @@ def find_attention(
         The gold answers, if they are known.
     """
     check_record({"question": question, "passage": passage})
-    reader = predictor._dataset_reader
-    instance = reader.text_to_instance(question, passage, id=id, answers=answers)
-    reader.apply_token_indexers(instance)
+    instance = predictor._dataset_reader.text_to_instance(question, passage, id=id, answers=answers)
+    (attention,) = find_attention_of_instances(predictor, [instance])
+    return attention
+
+
+def find_attention_of_instances(
+    predictor: SpanPredictor, instances: List[Instance]
+) -> List[Attention]:
+    """The same for questions that the dataset reader has read, in one forward pass."""
+    for instance in instances:
+        predictor._dataset_reader.apply_token_indexers(instance)
     with kept_attention(predictor._model) as kept:
-        output = predictor._model.forward_on_instance(instance)
-    weights = kept[0].question_passage_attention
-    span = output["best_span"]
-    question_tokens = with_offsets(instance["question"].tokens, question)
+        outputs = predictor._model.forward_on_instances(instances)
+    return [
+        _attention_of(instance, output, kept[0], row)
+        for row, (instance, output) in enumerate(zip(instances, outputs, strict=True))
+    ]
+
+
+def _attention_of(
+    instance: Instance, output: Dict[str, Any], kept: AttentionFlowOutput, row: int
+) -> Attention:
+    metadata = instance["metadata"].metadata
+    span, weights = output["best_span"], kept.question_passage_attention
+    passage_tokens = instance["passage"].tokens
+    question_tokens = with_offsets(instance["question"].tokens, metadata["question"])
+    lengths = slice(len(passage_tokens)), slice(len(question_tokens))
     return Attention(
-        id=id,
-        question=question,
-        passage=passage,
+        id=metadata["id"],
+        question=metadata["question"],
+        passage=metadata["passage"],
         question_words=[token.text for token in question_tokens],
         question_offsets=[(token.idx, token.idx_end) for token in question_tokens],
-        passage_words=[token.text for token in instance["passage"].tokens],
-        passage_offsets=[(token.idx, token.idx_end) for token in instance["passage"].tokens],
-        matrix=kept[0].passage_question_attention[0].t().cpu().numpy(),
-        passage_weights=None if weights is None else weights[0].cpu().numpy(),
+        passage_words=[token.text for token in passage_tokens],
+        passage_offsets=[(token.idx, token.idx_end) for token in passage_tokens],
+        matrix=kept.passage_question_attention[(row, *lengths)].t().cpu().numpy(),
+        passage_weights=None if weights is None else weights[row, lengths[0]].cpu().numpy(),
         answer=output["best_span_str"],
         answer_words=tuple(span) if span else None,
         confidence=float(output["confidence"]),

@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import AsyncIterator, Collection, Optional, TextIO
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.responses import FileResponse, Response
 from swagger_ui_bundle import swagger_ui_path
@@ -55,10 +56,13 @@ def create_application(
         lifespan=lifespan,
     )
     add_error_handlers(app)
-    app.include_router(make_router(service))
+    router = make_router(service)
+    app.include_router(router)
     _add_pages(app)
     # The last one is the outermost.
-    app.add_middleware(BodyCheck, timeout=service.timeout)
+    routes = (route for route in router.routes if isinstance(route, APIRoute))
+    posts = {route.path for route in routes if "POST" in (route.methods or ())}
+    app.add_middleware(BodyCheck, paths=posts, timeout=service.timeout)
     if allowed_hosts is not None:
         app.add_middleware(HostCheck, allowed=allowed_hosts)
     app.add_middleware(SecurityHeaders)

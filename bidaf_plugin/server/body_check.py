@@ -1,6 +1,6 @@
 import asyncio
 import json
-from typing import Optional
+from typing import Collection, Optional
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
@@ -23,16 +23,20 @@ class BodyCheck:
     # Parameters
 
     app : `ASGIApp`
+    paths : `Collection[str]`
+        Where bodies are posted to. Elsewhere nobody reads them.
     timeout : `float`
         Seconds in which the body must have come.
     """
 
-    def __init__(self, app: ASGIApp, timeout: float) -> None:
+    def __init__(self, app: ASGIApp, paths: Collection[str], timeout: float) -> None:
         self._app = app
+        self._paths = paths
         self._timeout = timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] not in ("POST", "PUT", "PATCH"):
+        is_post = scope["type"] == "http" and scope["method"] == "POST"
+        if not is_post or scope["path"] not in self._paths:
             await self._app(scope, receive, send)
             return
         try:

@@ -1,8 +1,10 @@
 import logging
 import threading
+import time
 from collections import deque
-from itertools import islice
-from typing import Any, Deque, Dict, Iterator, List, Tuple
+from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
+
+from allennlp.common.util import JsonDict
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.server.errors import RequestError
@@ -16,14 +18,16 @@ logger = logging.getLogger(__name__)
 # Questions, and characters of passages, that are worked on at the same time.
 _MAX_JOBS = 64
 _MAX_CHARACTERS = 400_000
-# Forward passes until it is looked whether more has come: enough for the questions above.
-_STEPS_PER_TURN = 4
+# After so many seconds of forward passes it is looked whether more has come.
+_TURN_SECONDS = 1.0
+
+Answer = Tuple[Job, JsonDict]
 
 
 class ModelThread:
     """
-    Answers questions in a thread of its own, those that have come meanwhile together: concurrent users share
-    a forward pass. When the thread is idle, a question is answered at once. When several users
+    Answers questions in a thread of its own, those that have come meanwhile together: concurrent users
+    share a forward pass. When the thread is idle, a question is answered at once. When several users
     have just got their answers, it waits a moment for their next questions.
 
     A document that takes many forward passes is read in turns with what comes after it, so that it does
@@ -34,7 +38,7 @@ class ModelThread:
     max_queue : `int`
         Questions that are taken in and not answered yet, at most.
     max_wait : `float`
-        How long to wait for more questions, in seconds.
+        How long to wait for the next questions of those users, in seconds.
     metrics : `Metrics`
     """
 
@@ -45,7 +49,7 @@ class ModelThread:
         self._has_changed = threading.Condition()
         self._waiting: Deque[Job] = deque()
         self._at_work: List[Job] = []
-        self._last_batch_size = 1
+        self._num_given = 0
         self._is_stopping = False
         self._thread = threading.Thread(target=self._run, name="model", daemon=True)
 
@@ -54,7 +58,8 @@ class ModelThread:
 
     @property
     def num_unanswered(self) -> int:
-        return len(self._waiting) + len(self._at_work)
+        # Some of those at work have their answers already, while the others of their batch have not.
+        return len(self._waiting) + sum(not job.is_over for job in self._at_work)
 
     def submit(self, jobs: List[Job]) -> None:
         """Takes in all of the questions, or none if there are too many."""
@@ -74,25 +79,34 @@ class ModelThread:
         self._thread.join()
 
     def _run(self) -> None:
-        work: Deque[Iterator[None]] = deque()
+        work: Deque[Iterator[List[Answer]]] = deque()
         while True:
             work.extend(self._plan(self._take(is_idle=not work)))
             if not work and self._is_stopping:
                 return
             if work:
-                steps = work.popleft()
+                passes = work.popleft()
                 with forgotten_words():
-                    num_steps = sum(1 for _ in islice(steps, _STEPS_PER_TURN))
-                if num_steps == _STEPS_PER_TURN:
-                    work.append(steps)
-            self._at_work = [job for job in self._at_work if not job.is_over]
+                    answers, is_done = _take_turn(passes)
+                if not is_done:
+                    work.append(passes)
+                self._give(answers)
+
+    def _give(self, answers: List[Answer]) -> None:
+        # All at once, so that their users come back at the same time and stay together.
+        for job, answer in answers:
+            job.finish(answer)
+        self._num_given = len(answers)
+        self._at_work = [job for job in self._at_work if not job.is_over]
 
     def _take(self, is_idle: bool) -> List[Job]:
         """The next jobs, as many as fit beside those that are at work; waits for them if it is idle."""
         with self._has_changed:
             if is_idle:
-                self._has_changed.wait_for(lambda: self._waiting or self._is_stopping)
-                self._has_changed.wait_for(self._is_enough, self._max_wait)
+                # Whoever has just got an answer may come back.
+                num_users = min(len(self._waiting) + self._num_given, _MAX_JOBS)
+                self._wait_for(1)
+                self._wait_for(num_users, self._max_wait)
             jobs: List[Job] = []
             num_characters = sum(job.num_characters for job in self._at_work)
             while self._waiting and len(self._at_work) < _MAX_JOBS:
@@ -103,61 +117,64 @@ class ModelThread:
                 if not job.is_over and job.answer.set_running_or_notify_cancel():
                     jobs.append(job)
                     self._at_work.append(job)
-            if is_idle:
-                self._last_batch_size = len(jobs)
             return jobs
 
-    def _is_enough(self) -> bool:
-        return self._is_stopping or len(self._waiting) >= self._last_batch_size
+    def _wait_for(self, number: int, seconds: Optional[float] = None) -> None:
+        """Until so many jobs wait."""
+        self._has_changed.wait_for(
+            lambda: len(self._waiting) >= number or self._is_stopping, seconds
+        )
 
-    def _plan(self, jobs: List[Job]) -> List[Iterator[None]]:
-        """What is to be done, in steps of a forward pass."""
-        by_model: Dict[ServedModel, List[Job]] = {}
-        work = []
+    def _plan(self, jobs: List[Job]) -> List[Iterator[List[Answer]]]:
+        """What is to be done: for each model, the answers of one forward pass after the other."""
+        batches: Dict[Tuple[ServedModel, bool], List[Job]] = {}
         for job in jobs:
-            if job.wants_attention:
-                work.append(self._guard([job], _attend(job)))
-            else:
-                by_model.setdefault(job.model, []).append(job)
-        for model, jobs_of_model in by_model.items():
-            self._metrics.observe_batch(len(jobs_of_model))
-            work.append(self._guard(jobs_of_model, _answer(model, jobs_of_model)))
-        return work
+            batches.setdefault((job.model, job.wants_attention), []).append(job)
+        for batch in batches.values():
+            self._metrics.observe_batch(len(batch))
+        return [_answer_with_care(batch) for batch in batches.values()]
 
-    def _guard(self, jobs: List[Job], steps: Iterator[None]) -> Iterator[None]:
-        """The same steps; what nobody expected fails the question that it is about, and no other."""
-        try:
-            yield from steps
-        except Exception:
-            if len(jobs) > 1:
-                for job in jobs:
-                    if not job.is_over:
-                        yield from self._guard([job], _answer(job.model, [job]))
-                return
+
+def _take_turn(passes: Iterator[List[Answer]]) -> Tuple[List[Answer], bool]:
+    """What one forward pass after the other gives, and whether these were all."""
+    end = time.monotonic() + _TURN_SECONDS
+    answers: List[Answer] = []
+    for found in passes:
+        answers += found
+        if time.monotonic() >= end:
+            return answers, False
+    return answers, True
+
+
+def _answer_with_care(jobs: List[Job]) -> Iterator[List[Answer]]:
+    """What nobody expected fails the question that it is about, and no other."""
+    try:
+        yield from _answer(jobs)
+    except Exception:
+        if len(jobs) > 1:
+            for job in jobs:
+                if not job.is_over:
+                    yield from _answer_with_care([job])
+        else:
             logger.exception("the model %r failed", jobs[0].model.name)
             jobs[0].fail(RequestError(500, "the model failed on this question"))
 
 
-def _answer(model: ServedModel, jobs: List[Job]) -> Iterator[None]:
+def _answer(jobs: List[Job]) -> Iterator[List[Answer]]:
+    """Answers questions that ask the same of the same model."""
+    model, wants_attention = jobs[0].model, jobs[0].wants_attention
+    prepare, answer = model.prepare, model.answer
+    if wants_attention:
+        prepare, answer = model.prepare_attention, model.attend
     asked: List[Tuple[Job, Any]] = []
     for job in jobs:
         try:
-            asked.append((job, model.prepare(job.record)))
+            asked.append((job, prepare(job.record)))
         except (DataError, RequestError) as error:
             job.fail(error)
     if not asked:
         return
-    for places, answers in model.answer([question for _, question in asked]):
-        for place, answer in zip(places, answers, strict=True):
-            asked[place][0].finish(answer)
-        yield
+    for places, answers in answer([question for _, question in asked]):
+        yield [(asked[place][0], found) for place, found in zip(places, answers, strict=True)]
         if all(job.is_over for job in jobs):
             return
-
-
-def _attend(job: Job) -> Iterator[None]:
-    try:
-        job.finish(job.model.find_attention(job.record))
-    except (DataError, RequestError) as error:
-        job.fail(error)
-    yield

@@ -1,5 +1,6 @@
 """
-What the API takes and gives, as the OpenAPI description has it. Characters are counted as Unicode code points.
+What the API takes and gives, as the OpenAPI description has it. Characters are counted as Unicode code
+points.
 """
 
 from typing import Annotated, Any, Dict, List, Literal, Optional, Union
@@ -39,7 +40,7 @@ class _Request(BaseModel):
 class Question(_Request):
     """A question on one `passage`, or on several `passages`."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_MILL]})
+    model_config = ConfigDict(json_schema_extra={"example": _MILL})
 
     question: QuestionText = Field(description="For cloze models with one `@placeholder`.")
     passage: Optional[PassageText] = Field(None, description="The text that holds the answer.")
@@ -75,7 +76,7 @@ class AnswerRequest(Question):
 class AnswersRequest(_Request):
     """Several questions, which one model answers together."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"questions": [_MILL]}]})
+    model_config = ConfigDict(json_schema_extra={"example": {"questions": [_MILL]}})
 
     questions: List[Question] = Field(min_length=1, max_length=MAX_BATCH)
     model: Optional[Name] = None
@@ -84,7 +85,7 @@ class AnswersRequest(_Request):
 class AttentionRequest(_Request):
     """A question on a passage, of which the attention is asked for."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_MILL]})
+    model_config = ConfigDict(json_schema_extra={"example": _MILL})
 
     question: QuestionText
     passage: PassageText

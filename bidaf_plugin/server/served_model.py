@@ -47,6 +47,10 @@ class ServedModel:
         """
         raise NotImplementedError
 
-    def find_attention(self, record: JsonDict) -> JsonDict:
-        """What `/api/attention` gives."""
+    def prepare_attention(self, record: JsonDict) -> Any:
+        """The question as `attend` takes it; raises what `check` does."""
         raise RequestError(422, f"the model {self.name!r} has no attention that could be shown")
+
+    def attend(self, questions: Sequence[Any]) -> Iterator[Tuple[List[int], List[JsonDict]]]:
+        """What the model attends to, as `answer` gives the answers."""
+        raise NotImplementedError

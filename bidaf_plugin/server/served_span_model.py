@@ -1,9 +1,10 @@
 from typing import Any, Iterator, List, Sequence, Tuple
 
 from allennlp.common.util import JsonDict
+from allennlp.data import Instance
 from overrides import overrides
 
-from bidaf_plugin.interpret.attention import find_attention
+from bidaf_plugin.interpret.attention import Attention, find_attention_of_instances
 from bidaf_plugin.modules import BiAttention
 from bidaf_plugin.predictors import EnsemblePredictor, SpanPredictor
 from bidaf_plugin.predictors.pieces import QuestionOnPassages
@@ -67,14 +68,26 @@ class ServedSpanModel(ServedModel):
         return self._predictor.predict_batches(questions)
 
     @overrides
-    def find_attention(self, record: JsonDict) -> JsonDict:
+    def prepare_attention(self, record: JsonDict) -> Instance:
         if not self.description.has_attention:
-            return super().find_attention(record)
+            return super().prepare_attention(record)
         question = self.prepare(record)
         for name, max_tokens in _MAX_ATTENTION_TOKENS.items():
             _check_length(question, name, max_tokens)
-        found = find_attention(self._predictor, record["question"], record["passage"]).to_json()
-        return {name: found[name] for name in AttentionAnswer.model_fields if name in found}
+        return question.instances[0]
+
+    @overrides
+    def attend(self, questions: Sequence[Any]) -> Iterator[Tuple[List[int], List[JsonDict]]]:
+        for places in self._predictor.make_sampler().get_batch_indices(questions):
+            found = find_attention_of_instances(
+                self._predictor, [questions[place] for place in places]
+            )
+            yield places, [_to_answer(attention) for attention in found]
+
+
+def _to_answer(attention: Attention) -> JsonDict:
+    record = attention.to_json()
+    return {name: record[name] for name in AttentionAnswer.model_fields if name in record}
 
 
 def _check_length(question: QuestionOnPassages, name: str, max_tokens: int) -> None:

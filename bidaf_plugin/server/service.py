@@ -25,7 +25,7 @@ class Service:
         Questions that are taken in and not answered yet, at most.
     timeout : `float`, optional (default = `30.0`)
         Seconds after which a request gets an error instead of its answer.
-    max_batch_wait : `float`, optional (default = `0.02`)
+    max_batch_wait : `float`, optional (default = `0.05`)
         See `ModelThread`.
 
     # Attributes
@@ -42,7 +42,7 @@ class Service:
         models: Sequence[ServedModel],
         max_queue: int = 256,
         timeout: float = 30.0,
-        max_batch_wait: float = 0.02,
+        max_batch_wait: float = 0.05,
     ) -> None:
         self._models: Dict[str, ServedModel] = {model.name: model for model in models}
         self._max_batch = min(MAX_BATCH, max_queue)

@@ -7,7 +7,7 @@ import torch
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.squad_json import Answer
-from bidaf_plugin.interpret.attention import find_attention
+from bidaf_plugin.interpret.attention import find_attention, find_attention_of_instances
 from bidaf_plugin.predictors import SpanPredictor
 from tests.interpret.helpers import PASSAGE, QUESTION, make_attention, tiny_predictor
 
@@ -58,6 +58,19 @@ class TestFindAttention:
         assert attention.confidence == pytest.approx(predicted["confidence"], rel=1e-5)
         assert not predictor._model._attention._forward_hooks
         json.dumps(attention.to_json())
+
+    def test_questions_in_one_batch_are_as_each_alone(self) -> None:
+        predictor = tiny_predictor()
+        texts = [(QUESTION, PASSAGE), ("Who?", "Ada Venn did."), ("In which year was it?", PASSAGE)]
+        instances = [predictor._dataset_reader.text_to_instance(*pair) for pair in texts]
+        for pair, found in zip(
+            texts, find_attention_of_instances(predictor, instances), strict=True
+        ):
+            alone = find_attention(predictor, *pair)
+            numpy.testing.assert_allclose(found.matrix, alone.matrix, rtol=1e-4, atol=1e-6)
+            assert found.passage_weights is not None and alone.passage_weights is not None
+            numpy.testing.assert_allclose(found.passage_weights, alone.passage_weights, rtol=1e-4)
+            assert (found.question, found.passage, found.answer) == (*pair, alone.answer)
 
     def test_variants(self) -> None:
         no_weights = find_attention(tiny_predictor("query_to_context:: false"), QUESTION, PASSAGE)

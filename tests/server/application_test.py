@@ -146,6 +146,8 @@ class TestPages:
             assert client.get(path).status_code == 404
         assert client.get("/api/answer").status_code == 405
         assert client.put("/api/models", json={}).status_code == 405
+        assert client.post("/api/models").status_code == 405
+        assert client.patch("/api/answer").status_code == 405
 
     def test_metrics_and_access_log(self, served_models: List[ServedModel]) -> None:
         with serving(served_models) as (client, _, log):

@@ -4,6 +4,7 @@ from typing import Iterator, List
 import pytest
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.server import model_thread
 from bidaf_plugin.server.errors import RequestError
 from bidaf_plugin.server.job import Job
 from bidaf_plugin.server.metrics import Metrics
@@ -94,7 +95,10 @@ class TestModelThread:
         assert text_of(good) == "good"
         assert thread.model.batches == [["first"], ["good"]]
 
-    def test_a_document_takes_turns_with_others(self, thread: Thread) -> None:
+    def test_a_document_takes_turns_with_others(
+        self, thread: Thread, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(model_thread, "_TURN_SECONDS", 0.0)
         answered: List[str] = []
         jobs = thread.ask("document", "x", "y")
         assert thread.model.started.wait(10)

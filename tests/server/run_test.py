@@ -58,6 +58,7 @@ class TestRun:
             port = opened.getsockname()[1]
             assert address_of("localhost", opened) == f"http://localhost:{port}"
             assert address_of("::1", opened) == f"http://[::1]:{port}"
+            assert opened.proto == socket.IPPROTO_TCP
             opened.listen()
             with pytest.raises(DataError, match=f"port {port} .*in use"):
                 open_socket("127.0.0.1", port)
