@@ -44,7 +44,8 @@ def top_answers(
     The answer is exact, and no (length x length) matrix is made. Spans of one token are compared with
     each other, then those of two, and so on, until no two spans of a length are the same; longer
     ones are then all different, and `top_spans` has the best of them. In a usual text this happens
-    after a few tokens.
+    after a few tokens. In a text that repeats itself it ends when all spans of a length together would
+    not be among the best.
 
     # Parameters
 
@@ -69,14 +70,17 @@ def top_answers(
     # A span is known by the number of the span without its last token, and by what that token adds.
     additions = _number(passage[before:end] for before, end in zip([0, *ends], ends, strict=False))
     numbers = _number(passage[start:end] for start, end in zip(starts, ends, strict=True))
+    most_of_longer = _bound_weights(start_weights, end_weights)
     answers: List[DistinctAnswer] = []
     span_length = 1
     while span_length <= max_length:
+        least = answers[-1].weight if len(answers) == n else 0.0
+        if most_of_longer[span_length - 1] <= least:
+            return answers
         distinct, numbers = numpy.unique(numbers, return_inverse=True)
         if len(distinct) == len(numbers):
             break
         weights = start_weights[: len(numbers)] * end_weights[span_length - 1 :]
-        least = answers[-1].weight if len(answers) == n else 0.0
         better = _better_of_length(span_length, numbers, weights, n, least)
         answers = _rank(answers + better)[:n]
         numbers = numbers[:-1] * length + additions[span_length:]
@@ -84,6 +88,14 @@ def top_answers(
     if span_length <= max_length:
         answers += _top_of_longer(span_length, start_scores, end_scores, n, max_length)
     return _rank(answers)[:n]
+
+
+def _bound_weights(start_weights: numpy.ndarray, end_weights: numpy.ndarray) -> numpy.ndarray:
+    """For each length from 1, the most that an answer of at least this length can weigh."""
+    # Shape: (length,), the sum over all spans of a length
+    totals = numpy.correlate(end_weights, start_weights, "full")[len(start_weights) - 1 :]
+    # A little more, for rounding.
+    return numpy.maximum.accumulate(totals[::-1])[::-1] * (1 + 1e-9)
 
 
 def _rank(answers: List[DistinctAnswer]) -> List[DistinctAnswer]:

@@ -52,7 +52,8 @@ class QuestionAnswerer:
         # Returns
 
         `Iterator[Tuple[List[int], List[JsonDict]]]`
-            For each batch, the places of the questions that it completes, and their answers.
+            For each batch, the places of the questions that it completes, and their answers. There
+            may be none.
         """
         # What has been found for questions that need more than the model's best span of one passage.
         rankings: Dict[int, Ranking] = {}
@@ -63,8 +64,7 @@ class QuestionAnswerer:
             for indices in self._sampler.get_batch_indices([piece.instance for piece in group]):
                 batch = [group[index] for index in indices]
                 answers = self._read(batch, questions, rankings)
-                if answers:
-                    yield list(answers), list(answers.values())
+                yield list(answers), list(answers.values())
 
     def _cut(
         self, place: int, question: QuestionOnPassages, rankings: Dict[int, Ranking]
