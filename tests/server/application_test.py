@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 from typing import Any, Dict, List
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 from starlette.testclient import TestClient
@@ -137,8 +138,8 @@ class TestPages:
             for tag, attributes in Page(response.text).elements:
                 source = attributes.get("src") or (tag == "link" and attributes.get("href"))
                 if source:
-                    assert source.startswith("/") and not source.startswith("//")
-                    assert client.get(source).status_code == 200
+                    assert not urlsplit(source).netloc
+                    assert client.get(urljoin(path, source)).status_code == 200
         assert client.get("/openapi.json").json()["info"]["title"] == "BiDAF"
 
     def test_nothing_outside_of_the_page_is_served(self, client: TestClient) -> None:
