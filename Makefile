@@ -30,7 +30,7 @@ train: install  ## Train on the embedded sample, answer some questions (a few mi
 # For example: make ask QUESTION='Who built it?' PASSAGE='The mill was built by Ada Orn in 1871.'
 .PHONY: ask
 ask: install  ## Answer QUESTION about PASSAGE with the packaged model
-	@$(BIN)/allennlp bidaf ask "$$QUESTION" "$$PASSAGE"
+	@ALLENNLP_LOG_LEVEL=ERROR $(BIN)/allennlp bidaf ask "$$QUESTION" "$$PASSAGE"
 ask: export QUESTION := $(value QUESTION)
 ask: export PASSAGE := $(value PASSAGE)
 
