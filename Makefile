@@ -82,7 +82,7 @@ $(PEER)/.installed: | install
 	@touch $@
 
 .PHONY: bench
-bench: install $(PEER)/.installed  ## Compare with allennlp-models on real SQuAD (25 minutes)
+bench: install $(PEER)/.installed  ## Compare with allennlp-models on real SQuAD (45 minutes)
 	@$(BIN)/python -m benchmarks.compare
 	@$(BIN)/python -m benchmarks.growth
 	@$(BIN)/python -m benchmarks.agreement
@@ -101,8 +101,8 @@ serve: install  ## Answer questions in the browser with the models RUN (or the p
 	@ALLENNLP_LOG_LEVEL=ERROR $(BIN)/allennlp bidaf serve $(RUN) --port $(PORT)
 
 .PHONY: bench-serving
-bench-serving: install  ## Load on the server of the model RUN: 32 clients (3 minutes)
-	@$(BIN)/python -m benchmarks.serving $(RUN) --output benchmarks/results/serving.json
+bench-serving: install  ## Load on the server of the model RUN (or the packaged one): 32 clients (3 minutes)
+	@$(BIN)/python -m benchmarks.serving $(or $(RUN),pretrained/bidaf-squad.tar.gz) --output benchmarks/results/serving.json
 
 .PHONY: clean
 clean:  ## Remove .venv and caches (runs/ stays)
