@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Sequence
 
 import torch
 
-from bidaf_plugin.nn.lstm_steps import divided_threads, run_backward, run_forward
+from bidaf_plugin.nn.lstm_steps import run_backward, run_forward
 
 
 def run_bidirectional_lstm(
@@ -100,8 +100,7 @@ class _Recurrence(torch.autograd.Function):
         cells = gate_inputs.new_empty(2, num_kept, batch_size, hidden_size)
         # Shape: (batch_size, length, 2 * hidden_size)
         outputs = gate_inputs.new_empty(batch_size, length, 2 * hidden_size)
-        with divided_threads(mask.device) as num_parts:
-            run_forward(gate_inputs, recurrent_weights, mask, gates, cells, outputs, num_parts)
+        run_forward(gate_inputs, recurrent_weights, mask, gates, cells, outputs)
         ctx.save_for_backward(gates, cells, recurrent_weights)
         return outputs
 
@@ -111,8 +110,7 @@ class _Recurrence(torch.autograd.Function):
         _, length, batch_size, hidden_size = cells.size()
         # Shape: (batch_size, length, 2 * 4 * hidden_size)
         grad_inputs = gates.new_empty(batch_size, length, 2 * 4 * hidden_size)
-        with divided_threads(gates.device) as num_parts:
-            run_backward(grad_outputs, weights, gates, cells, grad_inputs, num_parts)
+        run_backward(grad_outputs, weights, gates, cells, grad_inputs)
         # The gates have become their gradients, and the cells hidden states. Each step comes from the
         # hidden state of the step before, and the first from zero.
         # Shape: (2, 4 * hidden_size, hidden_size)

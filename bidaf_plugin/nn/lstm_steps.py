@@ -18,7 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @contextmanager
-def divided_threads(device: torch.device) -> Iterator[int]:
+def _divided_threads(device: torch.device) -> Iterator[int]:
     """
     While it lasts, an operation is done by one thread, so that there may be several jobs: the number
     of jobs per direction. It is 0 if the jobs should be done one after the other.
@@ -53,9 +53,9 @@ def _read(
     cells: torch.Tensor,
     outputs: torch.Tensor,
     is_backward: bool,
-) -> torch.Tensor:
+) -> int:
     """
-    One direction.
+    One direction. Returns its number of steps.
 
     # Parameters
 
@@ -102,7 +102,7 @@ def _read(
         torch.mul(out, tanh_cell.mul_(2).sub_(1), out=hidden)
         outputs[:, word].copy_(hidden)
         cell = new_cell
-    return outputs
+    return length
 
 
 def _read_back(
@@ -112,9 +112,9 @@ def _read_back(
     cells: torch.Tensor,
     grad_inputs: torch.Tensor,
     is_backward: bool,
-) -> torch.Tensor:
+) -> int:
     """
-    The gradients of one direction. Of the parameters, which are those of `_read`, `gates` become their
+    The gradients of one direction, like `_read`. Of the parameters, which are those of `_read`, `gates` become their
     own gradients and `cells` the hidden states.
     """
     length = grad_outputs.size(1)
@@ -165,10 +165,10 @@ def _read_back(
         torch.mul(out, tanh_cell, out=cell)
         all_gates.addcmul_(all_gates, all_gates, value=-1).mul_(factors)
         grad_inputs[:, word].copy_(all_gates)
-    return grad_inputs
+    return length
 
 
-def _run_forward(
+def _start_forward(
     gate_inputs: torch.Tensor,
     weights: torch.Tensor,
     mask: torch.Tensor,
@@ -176,29 +176,24 @@ def _run_forward(
     cells: torch.Tensor,
     outputs: torch.Tensor,
     num_parts: int,
-) -> torch.Tensor:
+) -> List[torch.jit.Future[int]]:
     """
-    Both directions, see `run_bidirectional_lstm`.
+    Starts what `run_forward` waits for.
 
     # Parameters
 
-    gate_inputs, weights, mask : `torch.Tensor`
-    gates, cells : `torch.Tensor`
-        To be filled, shape `(2, num_kept, batch_size, 4 * hidden_size)` and `(..., hidden_size)`. If
-        `num_kept` is 1 each step overwrites the one before.
-    outputs : `torch.Tensor`
-        To be filled, shape `(batch_size, length, 2 * hidden_size)`.
     num_parts : `int`
-        How many jobs per direction.
+        How many jobs per direction; 0 if it is done at once.
     """
     is_padding = ~mask
     # sigmoid(x - 10,000) is exactly 0: a gate that gets this is closed.
     # Shape: (length, batch_size, 1)
     closings = is_padding.t().unsqueeze(-1).to(gate_inputs.dtype) * -1e4
     has_padding: List[bool] = is_padding.any(dim=0).tolist()
-    inputs_of_directions = gate_inputs.chunk(2, dim=-1)
-    outputs_of_directions = outputs.chunk(2, dim=-1)
-    jobs: List[torch.jit.Future[torch.Tensor]] = []
+    gates, cells, weights = gates.detach(), cells.detach(), weights.detach()
+    inputs_of_directions = gate_inputs.detach().chunk(2, dim=-1)
+    outputs_of_directions = outputs.detach().chunk(2, dim=-1)
+    jobs: List[torch.jit.Future[int]] = []
     num_rows = max(-(-mask.size(0) // max(num_parts, 1)), 1)
     for direction in range(2):
         for begin in range(0, mask.size(0), num_rows):
@@ -217,35 +212,29 @@ def _run_forward(
                 _read(*rows)
             else:
                 jobs.append(torch.jit.fork(_read, *rows))
-    for job in jobs:
-        torch.jit.wait(job)
-    return outputs
+    return jobs
 
 
-def _run_backward(
+def _start_backward(
     grad_outputs: torch.Tensor,
     weights: torch.Tensor,
     gates: torch.Tensor,
     cells: torch.Tensor,
     grad_inputs: torch.Tensor,
     num_parts: int,
-) -> torch.Tensor:
+) -> List[torch.jit.Future[int]]:
     """
-    The gradients of both directions.
+    Starts what `run_backward` waits for.
 
     # Parameters
 
-    grad_outputs, weights : `torch.Tensor`
-    gates, cells : `torch.Tensor`
-        As `run_forward` left them. They become the gates' gradients and the hidden states.
-    grad_inputs : `torch.Tensor`
-        To be filled, shape `(batch_size, length, 2 * 4 * hidden_size)`.
     num_parts : `int`
-        How many jobs per direction.
+        How many jobs per direction; 0 if it is done at once.
     """
-    outputs_of_directions = grad_outputs.chunk(2, dim=-1)
-    inputs_of_directions = grad_inputs.chunk(2, dim=-1)
-    jobs: List[torch.jit.Future[torch.Tensor]] = []
+    gates, cells, weights = gates.detach(), cells.detach(), weights.detach()
+    outputs_of_directions = grad_outputs.detach().chunk(2, dim=-1)
+    inputs_of_directions = grad_inputs.detach().chunk(2, dim=-1)
+    jobs: List[torch.jit.Future[int]] = []
     batch_size = grad_outputs.size(0)
     num_rows = max(-(-batch_size // max(num_parts, 1)), 1)
     for direction in range(2):
@@ -263,10 +252,74 @@ def _run_backward(
                 _read_back(*rows)
             else:
                 jobs.append(torch.jit.fork(_read_back, *rows))
+    return jobs
+
+
+def _wait(jobs: List[torch.jit.Future[int]]) -> int:
+    """
+    Waits for all jobs; returns how many steps they took.
+
+    This is apart from their start because after waiting TorchScript goes on in the thread of a job. Such
+    a thread may let go of what it has got a little later than it is done. If it were then the last to
+    hold a tensor that Python knows, and Python was about to end, the process would be aborted. So jobs
+    get tensors that Python does not know (`detach`) and return none, and here there are only jobs.
+    """
+    num_steps = 0
     for job in jobs:
-        torch.jit.wait(job)
-    return grad_inputs
+        num_steps += torch.jit.wait(job)
+    return num_steps
 
 
-run_forward = _scripted(_run_forward)
-run_backward = _scripted(_run_backward)
+_scripted_start_forward = _scripted(_start_forward)
+_scripted_start_backward = _scripted(_start_backward)
+_scripted_wait = _scripted(_wait)
+
+
+def run_forward(
+    gate_inputs: torch.Tensor,
+    weights: torch.Tensor,
+    mask: torch.Tensor,
+    gates: torch.Tensor,
+    cells: torch.Tensor,
+    outputs: torch.Tensor,
+) -> None:
+    """
+    Both directions, see `run_bidirectional_lstm`.
+
+    # Parameters
+
+    gate_inputs, weights, mask : `torch.Tensor`
+    gates, cells : `torch.Tensor`
+        To be filled, shape `(2, num_kept, batch_size, 4 * hidden_size)` and `(..., hidden_size)`. If
+        `num_kept` is 1 each step overwrites the one before.
+    outputs : `torch.Tensor`
+        To be filled, shape `(batch_size, length, 2 * hidden_size)`.
+    """
+    with _divided_threads(mask.device) as num_parts:
+        _scripted_wait(
+            _scripted_start_forward(gate_inputs, weights, mask, gates, cells, outputs, num_parts)
+        )
+
+
+def run_backward(
+    grad_outputs: torch.Tensor,
+    weights: torch.Tensor,
+    gates: torch.Tensor,
+    cells: torch.Tensor,
+    grad_inputs: torch.Tensor,
+) -> None:
+    """
+    The gradients of both directions.
+
+    # Parameters
+
+    grad_outputs, weights : `torch.Tensor`
+    gates, cells : `torch.Tensor`
+        As `run_forward` left them. They become the gates' gradients and the hidden states.
+    grad_inputs : `torch.Tensor`
+        To be filled, shape `(batch_size, length, 2 * 4 * hidden_size)`.
+    """
+    with _divided_threads(gates.device) as num_parts:
+        _scripted_wait(
+            _scripted_start_backward(grad_outputs, weights, gates, cells, grad_inputs, num_parts)
+        )

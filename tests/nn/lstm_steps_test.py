@@ -1,11 +1,10 @@
-from typing import Iterator, List
+from typing import Any, Callable, Iterator, List
 
 import pytest
 import torch
 
 from bidaf_plugin.nn import lstm_steps
 from bidaf_plugin.nn.lstm_recurrence import run_bidirectional_lstm
-from bidaf_plugin.nn.lstm_steps import divided_threads
 
 
 @pytest.fixture(autouse=True)
@@ -45,10 +44,36 @@ class TestJobs:
         self, num_threads: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         scripted = run_with_gradients(num_threads, 5)
-        for name in ("run_forward", "run_backward"):
-            plain = getattr(lstm_steps, f"_{name}")
-            monkeypatch.setattr(f"bidaf_plugin.nn.lstm_recurrence.{name}", plain)
+        for name in ("start_forward", "start_backward", "wait"):
+            monkeypatch.setattr(lstm_steps, f"_scripted_{name}", getattr(lstm_steps, f"_{name}"))
         torch.testing.assert_close(run_with_gradients(num_threads, 5), scripted)
+
+    def test_jobs_hold_no_tensor_that_python_knows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        # Otherwise a thread that lets go of it while Python ends aborts the process.
+        known: List[torch.Tensor] = []
+        given: List[torch.Tensor] = []
+
+        def start(name: str) -> Callable[..., Any]:
+            def record(*arguments: Any) -> Any:
+                known.extend(value for value in arguments if isinstance(value, torch.Tensor))
+                return getattr(lstm_steps, f"_{name}")(*arguments)
+
+            return record
+
+        def fork(function: Callable[..., int], *arguments: Any) -> Any:
+            given.extend(value for value in arguments if isinstance(value, torch.Tensor))
+            assert isinstance(function(*arguments), int)
+            return torch.futures.Future()
+
+        for name in ("start_forward", "start_backward"):
+            assert str(getattr(lstm_steps, f"_scripted_{name}").schema).endswith("-> Future(int)[]")
+            monkeypatch.setattr(lstm_steps, f"_scripted_{name}", start(name))
+        monkeypatch.setattr(torch.jit, "fork", fork)
+        monkeypatch.setattr(lstm_steps, "_scripted_wait", lambda jobs: 0)
+        run_with_gradients(2, 5)
+        assert len(given) == 2 * 6 + 2 * 5
+        for tensor in given:
+            assert all(tensor is not one and tensor._base is not one for one in known)
 
     def test_an_empty_batch_stays_empty(self) -> None:
         outputs = run_bidirectional_lstm(
@@ -60,12 +85,12 @@ class TestJobs:
 class TestDividedThreads:
     def test_threads_are_given_back(self) -> None:
         torch.set_num_threads(5)
-        with pytest.raises(KeyError), divided_threads(torch.device("cpu")) as num_jobs:
+        with pytest.raises(KeyError), lstm_steps._divided_threads(torch.device("cpu")) as num_jobs:
             assert (num_jobs, torch.get_num_threads()) == (2, 1)
             raise KeyError
         assert torch.get_num_threads() == 5
 
     def test_one_thread_has_no_one_to_share_with(self) -> None:
         torch.set_num_threads(1)
-        with divided_threads(torch.device("cpu")) as num_jobs:
+        with lstm_steps._divided_threads(torch.device("cpu")) as num_jobs:
             assert num_jobs == 0
