@@ -202,7 +202,8 @@ def plot_curves(curves: Dict[str, List[Measurement]], path: str) -> None:
         axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("validation score, percent")
-    axes[1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+    if len(curves) > 1:
+        axes[1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
     figure.tight_layout()
     for extension in ("png", "svg"):
         figure.savefig(f"{path}.{extension}", dpi=150, bbox_inches="tight")
