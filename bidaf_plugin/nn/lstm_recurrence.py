@@ -24,7 +24,7 @@ def run_bidirectional_lstm(
     gate_inputs : `torch.Tensor`
         `W_ih x + b_ih + b_hh` of the forward and of the backward direction, side by side, with gates
         in torch's order (input, forget, cell, output), where the cell gate is doubled; shape
-        `(batch_size, length, 2 * 4 * hidden_size)`.
+        `(batch_size, length, 2 * 4 * hidden_size)`. Where no gradients are wanted its memory is used.
     recurrent_weights : `torch.Tensor`
         `W_hh` of both directions, likewise, shape `(2, 4 * hidden_size, hidden_size)`.
     mask : `torch.BoolTensor`
@@ -92,12 +92,11 @@ class _Recurrence(torch.autograd.Function):
     ) -> torch.Tensor:
         batch_size, length, _ = gate_inputs.size()
         hidden_size = recurrent_weights.size(2)
-        # The backward pass needs every step; otherwise each step may overwrite the one before.
-        num_kept = length if is_trained else 1
-        # Shape: (2, num_kept, batch_size, 4 * hidden_size)
-        gates = gate_inputs.new_empty(2, num_kept, batch_size, 4 * hidden_size)
-        # Shape: (2, num_kept, batch_size, hidden_size)
-        cells = gate_inputs.new_empty(2, num_kept, batch_size, hidden_size)
+        # The backward pass needs every step.
+        # Shape: (2, length or 0, batch_size, 4 * hidden_size)
+        gates = gate_inputs.new_empty(2, length * is_trained, batch_size, 4 * hidden_size)
+        # Shape: (2, length or 1, batch_size, hidden_size)
+        cells = gate_inputs.new_empty(2, length if is_trained else 1, batch_size, hidden_size)
         # Shape: (batch_size, length, 2 * hidden_size)
         outputs = gate_inputs.new_empty(batch_size, length, 2 * hidden_size)
         run_forward(gate_inputs, recurrent_weights, mask, gates, cells, outputs)

@@ -4,8 +4,8 @@ other; so each direction of each part of a batch is a job of one thread. TorchSc
 Python's threads take turns.
 
 `tanh(x)` is computed as `2 sigmoid(2x) - 1`, so that one sigmoid serves all gates; torch's sigmoid is
-also several times faster than its tanh. To save the doubling of `x`, cell gates come doubled and cells
-are kept as `2c`.
+also several times faster than its tanh. To save the doubling of `x`, cell gates come doubled. Cells are
+kept as `-2c`, because `o tanh(c) = o - 2 o sigmoid(-2c)` is one operation.
 """
 
 import warnings
@@ -60,15 +60,17 @@ def _read(
     # Parameters
 
     gate_inputs : `torch.Tensor`
-        Shape `(batch_size, length, 4 * hidden_size)`.
+        Shape `(batch_size, length, 4 * hidden_size)`; overwritten if gates are not kept.
     weight : `torch.Tensor`
         Shape `(4 * hidden_size, hidden_size)`.
     closings : `torch.Tensor`
         What closes the gates at padding, shape `(length, batch_size, 1)`.
     has_padding : `List[bool]`
         Whether any sequence has padding there.
-    gates, cells : `torch.Tensor`
-        To be filled, shape `(num_kept, batch_size, 4 * hidden_size)` and `(..., hidden_size)`.
+    gates : `torch.Tensor`
+        To be filled, shape `(length, batch_size, 4 * hidden_size)`; `(0, ...)` if they are not kept.
+    cells : `torch.Tensor`
+        To be filled, shape `(num_kept, batch_size, hidden_size)`.
     outputs : `torch.Tensor`
         To be filled, shape `(batch_size, length, hidden_size)`.
     is_backward : `bool`
@@ -81,26 +83,30 @@ def _read(
     # Shape: (batch_size, hidden_size)
     cell = torch.zeros_like(hidden)
     # Shape: (batch_size, hidden_size)
-    tanh_cell = torch.empty_like(hidden)
+    sigmoid_cell = torch.empty_like(hidden)
     for step in range(length):
         word = length - 1 - step if is_backward else step
         # Shape: (batch_size, 4 * hidden_size)
-        all_gates = gates[step % gates.size(0)]
-        torch.addmm(gate_inputs[:, word], hidden, weight, out=all_gates)
+        all_gates = gate_inputs[:, word]
+        if gates.size(0) == 0:
+            all_gates.addmm_(hidden, weight)
+        else:
+            all_gates = torch.addmm(all_gates, hidden, weight, out=gates[step])
         if has_padding[word]:
             all_gates.add_(closings[word])
         all_gates.sigmoid_()
         # Shape of each: (batch_size, hidden_size)
         in_, forget, cell_gate, out = all_gates.chunk(4, dim=-1)
-        # 2c = f * 2c + 2i * (2 sigmoid(..) - 1)
+        # -2c = f * -2c - 2i * (2 sigmoid(..) - 1)
         # Shape: (batch_size, hidden_size)
-        new_cell = cells[step % gates.size(0)]
+        new_cell = cells[step % cells.size(0)]
         torch.mul(forget, cell, out=new_cell)
-        new_cell.addcmul_(in_, cell_gate, value=4).sub_(in_, alpha=2)
+        new_cell.addcmul_(in_, cell_gate, value=-4).add_(in_, alpha=2)
         # h = o * tanh(c)
-        torch.sigmoid(new_cell, out=tanh_cell)
-        torch.mul(out, tanh_cell.mul_(2).sub_(1), out=hidden)
-        outputs[:, word].copy_(hidden)
+        # Shape: (batch_size, hidden_size)
+        hidden = outputs[:, word]
+        torch.sigmoid(new_cell, out=sigmoid_cell)
+        torch.addcmul(out, out, sigmoid_cell, value=-2, out=hidden)
         cell = new_cell
     return length
 
@@ -118,7 +124,7 @@ def _read_back(
     own gradients and `cells` the hidden states.
     """
     length = grad_outputs.size(1)
-    # Shape: (batch_size, hidden_size), of 2c
+    # Shape: (batch_size, hidden_size), of -2c
     grad_cell = torch.zeros_like(cells[0])
     # Shape: (batch_size, hidden_size)
     no_cell = torch.zeros_like(grad_cell)
@@ -148,13 +154,13 @@ def _read_back(
         else:
             torch.addmm(grad_outputs[:, word], gates[step + 1], weight, out=grad_hidden)
         torch.sigmoid(cell, out=tanh_cell)
-        tanh_cell.mul_(2).sub_(1)
+        tanh_cell.mul_(-2).add_(1)
         # tanh'(c) = 1 - tanh(c)^2
         torch.mul(grad_hidden, out, out=scratch)
-        grad_cell.add_(scratch, alpha=0.5)
-        grad_cell.addcmul_(scratch.mul_(tanh_cell), tanh_cell, value=-0.5)
+        grad_cell.sub_(scratch, alpha=0.5)
+        grad_cell.addcmul_(scratch.mul_(tanh_cell), tanh_cell, value=0.5)
         # What each gate was multiplied with, times sigmoid' = s - s^2.
-        torch.mul(grad_cell, 4, out=scratch)
+        torch.mul(grad_cell, -4, out=scratch)
         torch.sub(cell_gate, 0.5, out=in_factor)
         in_factor.mul_(scratch)
         torch.mul(old_cell, grad_cell, out=forget_factor)
@@ -289,9 +295,12 @@ def run_forward(
     # Parameters
 
     gate_inputs, weights, mask : `torch.Tensor`
-    gates, cells : `torch.Tensor`
-        To be filled, shape `(2, num_kept, batch_size, 4 * hidden_size)` and `(..., hidden_size)`. If
-        `num_kept` is 1 each step overwrites the one before.
+    gates : `torch.Tensor`
+        To be filled, shape `(2, length, batch_size, 4 * hidden_size)`. If it is `(2, 0, ...)` they are not
+        kept, and the memory of `gate_inputs` is used.
+    cells : `torch.Tensor`
+        To be filled, shape `(2, num_kept, batch_size, hidden_size)`. If `num_kept` is 1 each step
+        overwrites the one before.
     outputs : `torch.Tensor`
         To be filled, shape `(batch_size, length, 2 * hidden_size)`.
     """

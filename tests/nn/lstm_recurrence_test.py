@@ -46,11 +46,19 @@ class TestRunBidirectionalLstm:
         assert self.gate_inputs.grad[self.mask].any(dim=1).all()
 
     def test_a_sequence_alone_is_the_sequence_in_a_batch(self) -> None:
-        together = run_bidirectional_lstm(self.gate_inputs, self.weights, self.mask)
+        together = run_bidirectional_lstm(self.gate_inputs.clone(), self.weights, self.mask)
         for index, length in enumerate((5, 2, 1)):
             alone = run_bidirectional_lstm(
-                self.gate_inputs[index : index + 1, :length],
+                self.gate_inputs[index : index + 1, :length].clone(),
                 self.weights,
                 self.mask[index : index + 1, :length],
             )
             torch.testing.assert_close(alone[0], together[index, :length])
+
+    def test_values_are_the_same_with_and_without_gradients(self) -> None:
+        without = run_bidirectional_lstm(self.gate_inputs.clone(), self.weights, self.mask)
+        inputs = self.gate_inputs.clone().requires_grad_()
+        output = run_bidirectional_lstm(inputs, self.weights, self.mask)
+        torch.testing.assert_close(without, output.detach())
+        # Memory is used up only where there are no gradients.
+        assert torch.equal(inputs, self.gate_inputs)
