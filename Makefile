@@ -82,7 +82,7 @@ $(PEER)/.installed: | install
 	@touch $@
 
 .PHONY: bench
-bench: install $(PEER)/.installed  ## Compare with allennlp-models on real SQuAD (45 minutes)
+bench: install $(PEER)/.installed  ## Compare with allennlp-models on real SQuAD (about an hour)
 	@$(BIN)/python -m benchmarks.compare
 	@$(BIN)/python -m benchmarks.growth
 	@$(BIN)/python -m benchmarks.agreement

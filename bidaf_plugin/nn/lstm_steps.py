@@ -120,8 +120,8 @@ def _read_back(
     is_backward: bool,
 ) -> int:
     """
-    The gradients of one direction, like `_read`. Of the parameters, which are those of `_read`, `gates` become their
-    own gradients and `cells` the hidden states.
+    The gradients of one direction. Returns its number of steps. Of the parameters, which are those of
+    `_read`, `gates` become their own gradients and `cells` the hidden states.
     """
     length = grad_outputs.size(1)
     # Shape: (batch_size, hidden_size), of -2c
