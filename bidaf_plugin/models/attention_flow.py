@@ -1,5 +1,5 @@
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import torch
 from allennlp.common.checks import ConfigurationError, check_dimensions_match
@@ -22,6 +22,7 @@ from bidaf_plugin.nn.distinct import (
 )
 from bidaf_plugin.nn.encoded_text import EncodedText
 from bidaf_plugin.nn.entities import separate_windows
+from bidaf_plugin.nn.parts import number_of_parts, run_in_parts
 from bidaf_plugin.nn.passage_vectors import PassageVectors, RepeatedVectors, WholeVectors
 
 
@@ -154,12 +155,17 @@ class AttentionFlow(Model):
         passage_mask = util.get_text_field_mask(passage)
         # Shape: (batch_size, passage_length, encoding_dim)
         encoded_passage = self._encode(passage, passage_mask)
-        query_aware_passage, modeled_passage = self._attend_and_model(
-            encoded_passage, passage_mask, encoded_question, question_mask
-        )
-        output_dict = self._output_layer(
-            query_aware_passage, modeled_passage, passage_mask, **windows, **targets
-        )
+        encoded = (encoded_passage, passage_mask, encoded_question, question_mask)
+        num_parts = self._number_of_parts(passage_mask)
+        if num_parts == 1:
+            output_dict = self._answer(encoded, {**windows, **targets})
+        else:
+            outputs = run_in_parts(
+                lambda rows: self._answer([tensor[rows] for tensor in encoded], {}),
+                len(passage_mask),
+                num_parts,
+            )
+            output_dict = self._output_layer.join_parts(outputs, **targets)
         if targets:
             self._output_layer.update_metrics(output_dict, metadata, **targets)
         output_dict["metadata"] = metadata
@@ -207,12 +213,28 @@ class AttentionFlow(Model):
         # Shape: (batch_size, num_tokens, encoding_dim)
         return encoded[copies]
 
+    def _number_of_parts(self, passage_mask: torch.Tensor) -> int:
+        """Into how many parts the batch is divided, see `run_in_parts`."""
+        # Whoever has hung a hook into a layer wants to see the batch.
+        is_watched = any(module._forward_hooks for module in self.modules() if module is not self)
+        if self.training or is_watched or not self._output_layer.can_join_parts:
+            return 1
+        return number_of_parts(len(passage_mask), passage_mask.device)
+
+    def _answer(
+        self, encoded: Sequence[torch.Tensor], further: Mapping[str, Any]
+    ) -> Dict[str, Any]:
+        """The last three layers: `H`, its mask, `U` and its mask, and what else the output layer gets."""
+        _, passage_mask, _, _ = encoded
+        query_aware_passage, modeled_passage = self._attend_and_model(*encoded)
+        return self._output_layer(query_aware_passage, modeled_passage, passage_mask, **further)
+
     def _attend_and_model(
         self,
         encoded_passage: torch.Tensor,
-        passage_mask: torch.BoolTensor,
+        passage_mask: torch.Tensor,
         encoded_question: torch.Tensor,
-        question_mask: torch.BoolTensor,
+        question_mask: torch.Tensor,
     ) -> Tuple[PassageVectors, torch.Tensor]:
         """The fourth and the fifth layer."""
         if self._attention is None:

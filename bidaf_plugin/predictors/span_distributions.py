@@ -86,7 +86,7 @@ def _separate(
     start_log_probs, end_log_probs = (
         output_dict[f"span_{side}_log_probs"].cpu().numpy() for side in ("start", "end")
     )
-    no_answer_log_probs = _no_answer_log_probs(output_dict)
+    no_answer_log_probs = output_dict.get("no_answer_log_probs")
     spans, confidences = output_dict["best_span"].tolist(), output_dict["confidence"].tolist()
     for row, (starts, ends) in enumerate(offsets):
         first, last = spans[row]
@@ -99,22 +99,5 @@ def _separate(
             None if first == IMPOSSIBLE_TOKEN else (int(starts[first]), int(ends[last])),
             confidences[row],
             max_answer_length,
-            None if no_answer_log_probs is None else no_answer_log_probs[row],
+            None if no_answer_log_probs is None else tuple(no_answer_log_probs[row].tolist()),
         )
-
-
-def _no_answer_log_probs(output_dict: Dict[str, Any]) -> Optional[List[Tuple[float, float]]]:
-    if "no_answer_logits" not in output_dict:
-        return None
-    # What the softmax subtracts from a logit, it subtracts from all of them.
-    # Shape: (batch_size, 2)
-    subtracted = torch.stack(
-        [
-            output_dict[f"span_{side}_logits"][:, 0] - output_dict[f"span_{side}_log_probs"][:, 0]
-            for side in ("start", "end")
-        ],
-        dim=1,
-    )
-    # Shape: (batch_size, 2)
-    log_probs = output_dict["no_answer_logits"] - subtracted
-    return [(start, end) for start, end in log_probs.tolist()]

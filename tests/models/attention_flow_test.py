@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 from random import Random
-from typing import Any, Dict
+from typing import Any, Dict, Iterator, List
 
 import pytest
 import torch
@@ -20,6 +20,13 @@ from tests.helpers import (
     tiny_params,
     without_onednn,
 )
+
+
+@pytest.fixture(autouse=True)
+def kept_num_threads() -> Iterator[None]:
+    num_threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(num_threads)
 
 
 class TestAttentionFlow:
@@ -90,6 +97,43 @@ class TestAttentionFlow:
         assert num_texts[2:] == [len(instances)] * 2
         torch.testing.assert_close(once["loss"], each["loss"])
         torch.testing.assert_close(once["span_end_log_probs"], each["span_end_log_probs"])
+
+    @pytest.mark.parametrize("choices", ["", "no_answer:: true", "attention:: 'dynamic'"])
+    def test_a_batch_divided_among_threads_has_the_same_output(self, choices: str) -> None:
+        params = tiny_params(choices)
+        instances = read_tiny(params)
+        model = build_model(params, instances)
+        tensors = as_tensors(instances * 20, model.vocab)
+        assert len(tensors["metadata"]) > 32
+        sizes: List[int] = []
+        model._modeling_layer.register_forward_pre_hook(
+            lambda _, inputs: sizes.append(len(inputs[1]))
+        )
+        outputs, metrics = [], []
+        for num_threads in (1, 2):
+            torch.set_num_threads(num_threads)
+            with torch.no_grad():
+                outputs.append(model(**tensors))
+            metrics.append(model.get_metrics(reset=True))
+        batch_size = len(tensors["metadata"])
+        assert sizes == [batch_size, batch_size // 2, batch_size // 2]
+        for output in outputs:
+            del output["metadata"]
+        assert "loss" in outputs[0]
+        torch.testing.assert_close(outputs[0], outputs[1], rtol=1e-5, atol=1e-6)
+        assert metrics[0] == pytest.approx(metrics[1])
+
+    def test_whoever_watches_a_layer_sees_the_batch(self) -> None:
+        params = tiny_params()
+        instances = read_tiny(params)
+        model = build_model(params, instances)
+        tensors = as_tensors(instances * 20, model.vocab)
+        seen = []
+        model._modeling_layer.register_forward_hook(lambda _, __, output: seen.append(len(output)))
+        torch.set_num_threads(2)
+        with torch.no_grad():
+            model(**tensors)
+        assert seen == [len(tensors["metadata"])]
 
     def test_answers_are_cut_from_the_passage(self) -> None:
         params = tiny_params()

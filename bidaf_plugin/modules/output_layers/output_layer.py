@@ -19,6 +19,8 @@ class OutputLayer(torch.nn.Module, Registrable):
     default_implementation = "span"
     # Whether a passage is a list of windows, which are then read one by one.
     reads_windows = False
+    # Whether the output of a batch can be joined from those of its parts.
+    can_join_parts = False
 
     def get_query_aware_dim(self) -> int:
         """The size of a vector of `G` that this layer expects."""
@@ -53,6 +55,24 @@ class OutputLayer(torch.nn.Module, Registrable):
 
         `Dict[str, torch.Tensor]`
             The prediction, and `loss` if there are targets.
+        """
+        raise NotImplementedError
+
+    def join_parts(
+        self, parts: List[Dict[str, torch.Tensor]], **targets: torch.Tensor
+    ) -> Dict[str, torch.Tensor]:
+        """
+        # Parameters
+
+        parts : `List[Dict[str, torch.Tensor]]`
+            What `forward` returned for parts of a batch, without targets.
+        targets : `torch.Tensor`
+            Those of the batch.
+
+        # Returns
+
+        `Dict[str, torch.Tensor]`
+            What `forward` would have returned for the batch.
         """
         raise NotImplementedError
 

@@ -83,11 +83,15 @@ class SpanDecoder:
         confidence: torch.Tensor,
         **_: torch.Tensor,
     ) -> Dict[str, torch.Tensor]:
-        # Shape: (batch_size,) for both
-        probability = (start.no_answer_log_probs + end.no_answer_log_probs).exp()
+        # Shape: (batch_size, 2)
+        log_probs = torch.stack([start.no_answer_log_probs, end.no_answer_log_probs], dim=1)
+        # Shape: (batch_size,)
+        probability = log_probs.sum(dim=1).exp()
+        # Shape: (batch_size,)
         wins = self.no_answer_wins(probability, confidence)
         return {
             "no_answer_logits": torch.stack([start.no_answer_logits, end.no_answer_logits], dim=1),
+            "no_answer_log_probs": log_probs,
             "no_answer_probability": probability,
             "best_span": best_span.masked_fill(wins.unsqueeze(1), IMPOSSIBLE_TOKEN),
             "confidence": torch.where(wins, probability, confidence),

@@ -12,7 +12,10 @@ from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
 from bidaf_plugin.modules.output_layers.span_decoder import SpanDecoder
 from bidaf_plugin.modules.output_layers.span_targets import choose_targets, is_known
 from bidaf_plugin.modules.output_layers.summarized_vectors import SummarizedVectors
-from bidaf_plugin.modules.output_layers.token_softmax import TokenSoftmax
+from bidaf_plugin.modules.output_layers.token_softmax import (
+    TokenSoftmax,
+    negative_log_likelihood,
+)
 from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import encode
 from bidaf_plugin.nn.passage_vectors import JoinedVectors, PassageVectors, WholeVectors
 
@@ -64,6 +67,8 @@ class SpanOutputLayer(OutputLayer):
         In evaluation the logits are divided by it, which changes probabilities and no best span. (`a`
         keeps the `p1` of temperature 1.)
     """
+
+    can_join_parts = True
 
     def __init__(
         self,
@@ -149,6 +154,8 @@ class SpanOutputLayer(OutputLayer):
             The probability of that, shape `(batch_size,)`: `p1_k * p2_l` of the best span.
         no_answer_logits : `torch.Tensor`
             With `no_answer`, shape `(batch_size, 2)`: the further outcome of either softmax.
+        no_answer_log_probs : `torch.Tensor`
+            With `no_answer`, likewise.
         no_answer_probability : `torch.Tensor`
             With `no_answer`, shape `(batch_size,)`.
         loss : `torch.Tensor`
@@ -166,14 +173,38 @@ class SpanOutputLayer(OutputLayer):
         if self._temperature != 1.0 and not self.training:
             start, end = (side.at_temperature(self._temperature) for side in (start, end))
         output_dict = self.decoder.decode(start, end)
-        if answer_spans is not None and is_known(answer_spans, self.no_answer).any():
-            draw = self.training and self._training_target == "drawn"
-            # Shape: (batch_size,) for both
-            first_tokens, last_tokens = choose_targets(answer_spans, draw).unbind(dim=1)
-            output_dict["loss"] = start.loss(first_tokens) + end.loss(last_tokens)
-        elif answer_spans is not None and self.training:
-            raise DataError("a batch of training data has no question with an answer")
+        if answer_spans is not None:
+            self._add_loss(output_dict, answer_spans)
         return output_dict
+
+    @overrides(check_signature=False)
+    def join_parts(  # type: ignore[override]
+        self,
+        parts: List[Dict[str, torch.Tensor]],
+        answer_spans: Optional[torch.Tensor] = None,
+    ) -> Dict[str, torch.Tensor]:
+        output_dict = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+        if answer_spans is not None:
+            self._add_loss(output_dict, answer_spans)
+        return output_dict
+
+    def _add_loss(self, output_dict: Dict[str, torch.Tensor], answer_spans: torch.Tensor) -> None:
+        if is_known(answer_spans, self.no_answer).any():
+            draw = self.training and self._training_target == "drawn"
+            # Shape: (batch_size, 2)
+            targets = choose_targets(answer_spans, draw)
+            further = (
+                output_dict["no_answer_log_probs"].unbind(dim=1) if self.no_answer else (None, None)
+            )
+            start_loss, end_loss = (
+                negative_log_likelihood(output_dict[f"span_{side}_log_probs"], tokens, no_answer)
+                for side, tokens, no_answer in zip(
+                    ("start", "end"), targets.unbind(dim=1), further, strict=True
+                )
+            )
+            output_dict["loss"] = start_loss + end_loss
+        elif self.training:
+            raise DataError("a batch of training data has no question with an answer")
 
     def _softmax(
         self,

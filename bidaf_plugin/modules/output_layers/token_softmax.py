@@ -58,20 +58,27 @@ class TokenSoftmax:
         further = self.no_answer_logits / temperature if self._has_no_answer else None
         return TokenSoftmax(self.logits / temperature, self._mask, further)
 
-    def loss(self, targets: torch.Tensor) -> torch.Tensor:
-        """
-        `-log p[y]`, averaged over the questions that count.
 
-        # Parameters
+def negative_log_likelihood(
+    log_probs: torch.Tensor, targets: torch.Tensor, no_answer_log_probs: Optional[torch.Tensor]
+) -> torch.Tensor:
+    """
+    `-log p[y]`, averaged over the questions that count.
 
-        targets : `torch.LongTensor`
-            Shape `(batch_size,)`: tokens, or -1 if they are not known, or -2 if there is no answer. The
-            second kind does not count, nor does the third where it is not among the outcomes.
-        """
-        if not self._has_no_answer:
-            outcomes, targets = self.log_probs, targets.clamp(min=UNKNOWN_TOKEN)
-        else:
-            # Shape: (batch_size, passage_length + 1)
-            outcomes = torch.cat([self.log_probs, self.no_answer_log_probs.unsqueeze(1)], dim=1)
-            targets = targets.masked_fill(targets == IMPOSSIBLE_TOKEN, self.log_probs.size(1))
-        return torch.nn.functional.nll_loss(outcomes, targets, ignore_index=UNKNOWN_TOKEN)
+    # Parameters
+
+    log_probs : `torch.Tensor`
+        Those of a `TokenSoftmax`, shape `(batch_size, passage_length)`.
+    targets : `torch.LongTensor`
+        Shape `(batch_size,)`: tokens, or -1 if they are not known, or -2 if there is no answer. The
+        second kind does not count, nor does the third where it is not among the outcomes.
+    no_answer_log_probs : `torch.Tensor`, optional
+        Shape `(batch_size,)`.
+    """
+    if no_answer_log_probs is None:
+        targets = targets.clamp(min=UNKNOWN_TOKEN)
+    else:
+        targets = targets.masked_fill(targets == IMPOSSIBLE_TOKEN, log_probs.size(1))
+        # Shape: (batch_size, passage_length + 1)
+        log_probs = torch.cat([log_probs, no_answer_log_probs.unsqueeze(1)], dim=1)
+    return torch.nn.functional.nll_loss(log_probs, targets, ignore_index=UNKNOWN_TOKEN)
