@@ -1,14 +1,12 @@
-"""Tests of the embedded cloze questions and of the scripts that write them."""
+"""Tests of the embedded cloze questions and of the script that writes them."""
 
 import importlib.util
 import tarfile
 from collections import Counter
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from bidaf_plugin.dataset_readers import BidafClozeReader
 from tests.cloze_helpers import CLOZE_SAMPLE, read
 from tests.helpers import FIXTURES
 
@@ -55,14 +53,3 @@ class TestClozeSample:
             for folder in ("sample/questions/training", "sample/questions/validation")
         ]
         assert not articles[0] & articles[1]
-
-
-class TestManyFiles:
-    def test_they_have_the_size_of_those_of_cnn(self, tmp_path: Path) -> None:
-        load_script("make_cloze_files").write_files(tmp_path, 50)
-        instances = list(BidafClozeReader().read(str(tmp_path)))
-        assert len(instances) == 50
-        num_words = sum(len(instance["passage"]) for instance in instances) / 50
-        num_candidates = sum(len(i["metadata"]["candidates"]) for i in instances) / 50
-        assert 700 < num_words < 820
-        assert 20 < num_candidates <= 26

@@ -29,7 +29,7 @@ from bidaf_plugin.samplers import BidafBucketSampler
 
 # Questions and padded passage tokens per batch, at most. What does not fit into the caches of a CPU is
 # slower, while a GPU is idle on small batches.
-_CPU_BATCH = (128, 8_000)
+_CPU_BATCH = (256, 16_000)
 _GPU_BATCH = (512, 64_000)
 _PIECE_TOKENS = 400
 

@@ -45,8 +45,8 @@
   max_tokens_per_batch:: null,  // limits batches of long passages: questions times longest passage
   group_passages:: false,  // keep the questions on a paragraph in one batch
   // Evaluation is fastest on CPUs at about this many tokens per batch; GPUs like more.
-  validation_batch_size:: 2 * $.batch_size,
-  max_tokens_per_validation_batch:: 8000,
+  validation_batch_size:: 4 * $.batch_size,
+  max_tokens_per_validation_batch:: 16000,
   num_epochs:: 12,
   patience:: $.num_epochs,  // epochs without a better F1 after which training stops
   optimizer:: error 'choose an optimizer',
