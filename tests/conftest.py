@@ -1,13 +1,22 @@
 import json
 from pathlib import Path
-from typing import List
+from typing import Iterator, List
 
 import pytest
+import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
 
 from tests.cloze_helpers import tiny_cloze_params
 from tests.helpers import SAMPLE_V2, tiny_params
+
+
+@pytest.fixture
+def kept_num_threads() -> Iterator[None]:
+    """Gives back, after a test, the number of torch's threads that it may have changed."""
+    num_threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(num_threads)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 from random import Random
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, List
 
 import pytest
 import torch
@@ -20,13 +20,6 @@ from tests.helpers import (
     tiny_params,
     without_onednn,
 )
-
-
-@pytest.fixture(autouse=True)
-def kept_num_threads() -> Iterator[None]:
-    num_threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(num_threads)
 
 
 class TestAttentionFlow:
@@ -99,6 +92,7 @@ class TestAttentionFlow:
         torch.testing.assert_close(once["span_end_log_probs"], each["span_end_log_probs"])
 
     @pytest.mark.parametrize("choices", ["", "no_answer:: true", "attention:: 'dynamic'"])
+    @pytest.mark.usefixtures("kept_num_threads")
     def test_a_batch_divided_among_threads_has_the_same_output(self, choices: str) -> None:
         params = tiny_params(choices)
         instances = read_tiny(params)
@@ -123,6 +117,7 @@ class TestAttentionFlow:
         torch.testing.assert_close(outputs[0], outputs[1], rtol=1e-5, atol=1e-6)
         assert metrics[0] == pytest.approx(metrics[1])
 
+    @pytest.mark.usefixtures("kept_num_threads")
     def test_whoever_watches_a_layer_sees_the_batch(self) -> None:
         params = tiny_params()
         instances = read_tiny(params)

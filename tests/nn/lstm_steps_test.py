@@ -1,4 +1,4 @@
-from typing import Any, Callable, Iterator, List
+from typing import Any, Callable, List
 
 import pytest
 import torch
@@ -6,12 +6,7 @@ import torch
 from bidaf_plugin.nn import lstm_steps
 from bidaf_plugin.nn.lstm_recurrence import run_bidirectional_lstm
 
-
-@pytest.fixture(autouse=True)
-def kept_num_threads() -> Iterator[None]:
-    num_threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(num_threads)
+pytestmark = pytest.mark.usefixtures("kept_num_threads")
 
 
 def run_with_gradients(num_threads: int, batch_size: int) -> List[torch.Tensor]:

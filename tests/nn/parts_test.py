@@ -1,6 +1,6 @@
 import os
 import threading
-from typing import Iterator, List, Tuple
+from typing import List, Tuple
 
 import pytest
 import torch
@@ -9,12 +9,7 @@ from bidaf_plugin.nn.parts import number_of_parts, run_in_parts
 
 CPU = torch.device("cpu")
 
-
-@pytest.fixture(autouse=True)
-def kept_num_threads() -> Iterator[None]:
-    num_threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(num_threads)
+pytestmark = pytest.mark.usefixtures("kept_num_threads")
 
 
 class TestNumberOfParts:
