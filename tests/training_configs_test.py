@@ -43,7 +43,7 @@ class TestTrainingConfigs:
             "shuffle": True,
         }
         for_validation = params["validation_data_loader"]["batch_sampler"]
-        assert for_validation["batch_size"] == 60
+        assert for_validation["batch_size"] == 120
         assert not for_validation["shuffle"]
         for loader in ("data_loader", "validation_data_loader"):
             BatchSampler.from_params(Params(params[loader]["batch_sampler"]))
