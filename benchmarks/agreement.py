@@ -61,7 +61,8 @@ def compare_losses(
     models: List[Model], instances: List[Instance], vocab: Vocabulary, num_steps: int
 ) -> float:
     """Trains both; the largest difference of their losses."""
-    chosen = torch.randperm(len(instances), generator=torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(0)
+    chosen = torch.randperm(len(instances), generator=generator)
     needed = [instances[i] for i in chosen[: num_steps * _BATCH_SIZE].tolist()]
     optimizers = [
         Optimizer.from_params(
@@ -70,7 +71,11 @@ def compare_losses(
         for model in models
     ]
     largest = 0.0
-    for step, tensors in enumerate(Tqdm.tqdm(batches(needed, vocab), desc="training"), start=1):
+    all_tensors = list(batches(needed, vocab))
+    # As in training, batches of short and of long passages come mixed.
+    order = torch.randperm(len(all_tensors), generator=generator).tolist()
+    for step, place in enumerate(Tqdm.tqdm(order, desc="training"), start=1):
+        tensors = all_tensors[place]
         losses = []
         for model, optimizer in zip(models, optimizers, strict=True):
             optimizer.zero_grad()
