@@ -33,7 +33,8 @@ def measure(path: Path, num_questions: int) -> Measured:
 
     `Measured`
         `first_batch_seconds`, from the start of reading, with a vocabulary, to the tensors of a batch,
-        `questions_per_second` of reading alone, and `memory_mib` of the process: before reading, then at even distances.
+        `questions_per_second` of reading alone, and `memory_mib` of the process: before reading, then at
+        even distances.
     """
     from allennlp.common import Params
     from allennlp.data import DataLoader, DatasetReader, Vocabulary
