@@ -19,6 +19,7 @@ def count_product_flops(step: Callable[[], object]) -> Dict[str, int]:
 
     - oneDNN's LSTM layer, one operator for all time steps: what torch runs on CPU for sequences that
       are not packed. (Packed ones run as ordinary products, which are seen one by one.)
+    - oneDNN's product of two matrices.
     - products in place and products with a vector.
 
     Work that is no product (softmax, dropout, gates, embeddings, optimizer) is not counted, so the
@@ -33,6 +34,9 @@ def count_product_flops(step: Callable[[], object]) -> Dict[str, int]:
         # The gradients of the weights take as many operations as the forward pass, and so do those
         # of the inputs and states; oneDNN always computes both.
         operators.mkldnn_rnn_layer_backward: lambda *shapes, **_: 2 * _lstm_flops(*shapes),
+        torch.ops.mkldnn._linear_pointwise: lambda vectors, weight, *_, **__: (
+            2 * prod(vectors) * weight[0]
+        ),
         operators.addmm_: _product_of_matrices_flops,
         operators.baddbmm_: _product_of_matrices_flops,
         operators.addbmm: _product_of_matrices_flops,

@@ -15,7 +15,7 @@ class Calibrate(Action):
 
     Fits one number, the temperature that the model's logits are divided by, to a SQuAD file that the
     model was not trained on, such that of the answers with confidence 0.7 about 70 % are right. No
-    answer changes. OUT is the archive with the temperature in its config, and may be ARCHIVE itself.
+    answer changes, unless a no-answer threshold is set, which is a probability itself. OUT is the archive with the temperature in its config, and may be ARCHIVE itself.
 
     Shown are the expected calibration error before and after, and how confident and how right (exact
     match) the answers are, by confidence.
@@ -44,15 +44,20 @@ class Calibrate(Action):
         from bidaf_plugin.evaluation.calibration import describe_calibration, fit_temperature
         from bidaf_plugin.evaluation.prediction_files import check_can_be_written
         from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
-        from bidaf_plugin.predictors.load import load_span_predictor
+        from bidaf_plugin.predictors import EnsemblePredictor, SpanPredictor, load_span_predictor
 
         check_can_be_written(args.output)
         if not os.path.isfile(args.archive):
             raise DataError(f"{args.archive}: there is no such file; expected a model.tar.gz")
         paragraphs = read_gold_paragraphs(args.data)
         # Passages are read whole, so that every question has its logits from one pass of the model.
-        predictor = load_span_predictor(
-            args.archive, args.cuda_device, max_passage_tokens=sys.maxsize
+        loaded = load_span_predictor(args.archive, args.cuda_device)
+        if isinstance(loaded, EnsemblePredictor):
+            raise DataError(
+                f"{args.archive}: an ensemble; calibrate its members and put them together"
+            )
+        predictor = SpanPredictor(
+            loaded._model, loaded._dataset_reader, max_passage_tokens=sys.maxsize
         )
         logits = collect_logits(predictor, paragraphs, args.batch_size)
         factor = fit_temperature(logits)

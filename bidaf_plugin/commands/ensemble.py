@@ -11,7 +11,7 @@ from bidaf_plugin.evaluation.prediction_files import (
     path_beside,
     write_predictions,
 )
-from bidaf_plugin.evaluation.squad_files import read_paragraphs
+from bidaf_plugin.evaluation.squad_files import has_gold_answers, read_paragraphs
 from bidaf_plugin.models.ensemble_archive import write_ensemble_archive
 from bidaf_plugin.models.ensemble_members import check_members
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule
@@ -70,6 +70,8 @@ class Ensemble(Action):
             raise DataError(f"there are no questions for {args.output}: give them with --data")
         if args.archive is not None and len(rules) > 1:
             raise DataError("an archive has one rule: give --rule with --archive")
+        if args.archive is not None and args.max_answer_length is not None:
+            raise DataError("--max-answer-length is for --data; an archive has its members' own")
         for path in filter(None, (args.output, args.archive)):
             check_can_be_written(path)
         if args.data is not None:
@@ -89,6 +91,8 @@ def find_rules(name: str) -> List[str]:
 
 def _answer(args: argparse.Namespace, rules: List[str]) -> None:
     paragraphs = read_paragraphs(args.data)
+    if args.output is None and not has_gold_answers(paragraphs):
+        raise DataError(f"{args.data} has no answers to score against: give -o for the predictions")
     answers = answer_together(
         args.archives,
         paragraphs,
@@ -100,8 +104,6 @@ def _answer(args: argparse.Namespace, rules: List[str]) -> None:
     scores = score_together(answers, paragraphs)
     if scores:
         print(format_scores(scores))
-    elif args.output is None:
-        raise DataError(f"{args.data} has no answers to score against: give -o for the predictions")
     for rule, predictions in answers.together.items() if args.output else ():
         path = args.output if len(rules) == 1 else path_beside(args.output, rule)
         write_predictions(path, predictions)

@@ -12,9 +12,10 @@ from allennlp.common import Params
 from overrides import overrides
 
 from bidaf_plugin.commands.action import Action
-from bidaf_plugin.commands.study import PAPER_SCORES, Measurement, plot_curves, read_measurements
+from bidaf_plugin.commands.study import PAPER_SCORES
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
+from bidaf_plugin.evaluation.learning_curves import Measurement, plot_curves, read_measurements
 
 _SECONDS_BETWEEN_CHECKPOINTS = 300
 
@@ -149,7 +150,9 @@ def write_results(run: str, folder: str) -> str:
     os.makedirs(folder, exist_ok=True)
     for name, content in (("metrics.json", facts), ("config.json", _without_folders(config))):
         write_atomically(os.path.join(folder, name), json.dumps(content, indent=2) + "\n")
-    lines = ["step,em,f1,loss"] + [f"{m.step},{m.em},{m.f1},{m.loss}" for m in curve]
+    lines = ["step,em,f1,loss"] + [
+        f"{m.step},{m.scores['em']},{m.scores['f1']},{m.loss}" for m in curve
+    ]
     write_atomically(os.path.join(folder, "curve.csv"), "\n".join(lines) + "\n")
     plot_curves({"bidaf": curve}, os.path.join(folder, "curve"))
     text = format_results(facts)
@@ -159,7 +162,7 @@ def write_results(run: str, folder: str) -> str:
 
 def describe_run(config: Dict[str, Any], curve: List[Measurement]) -> Dict[str, Any]:
     """How the scores of a run came about."""
-    best = max(curve, key=lambda measurement: measurement.f1)
+    best = max(curve, key=lambda measurement: measurement.main_score)
     return {
         "steps": curve[-1].step,
         "best_step": best.step,

@@ -1,10 +1,8 @@
 import argparse
-import csv
-import io
-import json
 import os
+from copy import deepcopy
 from glob import glob
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, Tuple
 
 from allennlp.common import Params
 from overrides import overrides
@@ -12,6 +10,15 @@ from overrides import overrides
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
+from bidaf_plugin.evaluation.learning_curves import (
+    Measurement,
+    curves_as_csv,
+    plot_curves,
+    ranked,
+    read_measurements,
+    score_label,
+    score_names,
+)
 from bidaf_plugin.training.resumable import train_or_resume
 
 VARIANTS_FOLDER = "training_configs/variants"
@@ -32,25 +39,14 @@ PAPER_SCORES: Dict[str, Tuple[float, float]] = {
 }
 
 
-class Measurement(NamedTuple):
-    """How good a variant is after so many training steps."""
-
-    variant: str
-    step: int
-    em: float
-    f1: float
-    loss: float
-    training_duration: str
-
-
 @Action.register("study")
 class Study(Action):
     """
     Train several variants with the same seed and budget, and compare them.
 
     Every variant is trained for the same number of steps on the same data in the same order, and
-    scored on the validation data from time to time. The comparison (comparison.csv, .md, .png, .svg) is
-    written anew after each variant. What was interrupted goes on when the same command is run again.
+    scored on the validation data from time to time. All of them give spans, or all are cloze models. The
+    comparison (comparison.csv, .md, .png, .svg) is written anew after each variant. What was interrupted goes on when the same command is run again.
 
     Example: allennlp bidaf study training_configs/variants -s runs/study --steps 2000
              allennlp bidaf study bidaf no_c2q_attention beta_mlp -s runs/small --steps 300
@@ -79,13 +75,12 @@ class Study(Action):
             raise DataError(
                 f"--steps ({args.steps}) must be a multiple of --evaluations ({args.evaluations})"
             )
-        variants = find_variants(args.variants)
-        for number, (name, path) in enumerate(variants.items(), start=1):
-            print(f"[{number}/{len(variants)}] {name}", flush=True)
+        configs = load_configs(find_variants(args.variants), args.overrides)
+        for number, (name, config) in enumerate(configs.items(), start=1):
+            print(f"[{number}/{len(configs)}] {name}", flush=True)
             folder = os.path.join(args.serialization_dir, name)
-            config = Params.from_file(path, args.overrides)
             train_variant(config, folder, args.steps, args.evaluations)
-            write_comparison(args.serialization_dir, list(variants))
+            write_comparison(args.serialization_dir, list(configs))
         with open(os.path.join(args.serialization_dir, "comparison.md"), encoding="utf-8") as file:
             print(file.read())
 
@@ -118,93 +113,56 @@ def _name(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
-def train_variant(config: Params, folder: str, steps: int, evaluations: int) -> None:
+def load_configs(variants: Dict[str, str], overrides: str = "") -> Dict[str, Dict[str, Any]]:
+    """
+    The experiments of all variants. What is wrong with the last one should not be found out when the
+    others are trained.
+    """
+    configs: Dict[str, Dict[str, Any]] = {}
+    tasks: Dict[str, str] = {}
+    for name, path in variants.items():
+        configs[name] = Params.from_file(path, overrides).as_dict(quiet=True)
+        for key in ("model", "data_loader", "trainer"):
+            if key not in configs[name]:
+                raise DataError(f"{path}: the config has no key {key!r}")
+        tasks[configs[name]["model"].get("output_layer", {}).get("type", "span")] = name
+    if len(tasks) > 1:
+        of_tasks = " and ".join(f"{task!r} ({name})" for task, name in tasks.items())
+        raise DataError(f"models with the output layers {of_tasks} have no common score")
+    return configs
+
+
+def train_variant(config: Dict[str, Any], folder: str, steps: int, evaluations: int) -> None:
     """Trains for `steps` steps, or goes on where an earlier call was interrupted."""
-    params: Dict[str, Any] = config.as_dict(quiet=True)
-    for key in ("model", "data_loader", "trainer"):
-        if key not in params:
-            raise DataError(f"the config of {os.path.basename(folder)!r} has no key {key!r}")
+    params = deepcopy(config)
     # What AllenNLP calls an epoch is the stretch between two evaluations here.
     params["data_loader"]["batches_per_epoch"] = steps // evaluations
     params["trainer"]["num_epochs"] = params["trainer"]["patience"] = evaluations
     train_or_resume(params, folder)
 
 
-def read_measurements(folder: str, variant: str) -> List[Measurement]:
-    """What the run of a variant has measured so far."""
-    measurements = []
-    run = os.path.join(folder, variant)
-    if not os.path.exists(os.path.join(run, "config.json")):
-        return []
-    with open(os.path.join(run, "config.json"), encoding="utf-8") as file:
-        steps_per_epoch = json.load(file)["data_loader"]["batches_per_epoch"]
-    for path in glob(os.path.join(run, "metrics_epoch_*.json")):
-        with open(path, encoding="utf-8") as file:
-            metrics = json.load(file)
-        measurements.append(
-            Measurement(
-                variant,
-                steps_per_epoch * (metrics["epoch"] + 1),
-                metrics["validation_em"],
-                metrics["validation_f1"],
-                metrics["validation_loss"],
-                metrics["training_duration"],
-            )
-        )
-    return sorted(measurements, key=lambda measurement: measurement.step)
-
-
 def write_comparison(folder: str, variants: List[str]) -> None:
     """Writes comparison.csv, .md, .png and .svg from the runs in `folder`."""
     curves = {variant: read_measurements(folder, variant) for variant in variants}
     curves = {variant: curve for variant, curve in curves.items() if curve}
-    table = io.StringIO()
-    writer = csv.writer(table)
-    writer.writerow(Measurement._fields)
-    for curve in curves.values():
-        writer.writerows(curve)
-    write_atomically(os.path.join(folder, "comparison.csv"), table.getvalue())
+    write_atomically(os.path.join(folder, "comparison.csv"), curves_as_csv(curves))
     write_atomically(os.path.join(folder, "comparison.md"), format_comparison(curves))
     plot_curves(curves, os.path.join(folder, "comparison"))
 
 
 def format_comparison(curves: Dict[str, List[Measurement]]) -> str:
-    """A markdown table, best F1 first, with the paper's scores where it has them."""
-    lines = ["| variant | steps | EM | F1 | paper's EM | paper's F1 |", "|---|---|---|---|---|---|"]
-    for curve in sorted(curves.values(), key=lambda curve: -curve[-1].f1):
+    """A markdown table, the best first, with the paper's scores where it has them."""
+    names = score_names(curves)
+    labels = [score_label(name) for name in names]
+    # The paper has no table of variants for the cloze test.
+    is_span = names == ["em", "f1"]
+    columns = ["variant", "steps", *labels]
+    columns += [f"paper's {label}" for label in labels] if is_span else []
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for curve in ranked(curves):
         last = curve[-1]
-        paper = [f"{score:.1f}" for score in PAPER_SCORES.get(last.variant, ())] or ["", ""]
-        lines.append(
-            f"| {last.variant} | {last.step:,} | {last.em:.2f} | {last.f1:.2f} | {' | '.join(paper)} |"
-        )
+        cells = [last.variant, f"{last.step:,}", *(f"{last.scores[name]:.2f}" for name in names)]
+        if is_span:
+            cells += [f"{score:.1f}" for score in PAPER_SCORES.get(last.variant, ())] or ["", ""]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-def plot_curves(curves: Dict[str, List[Measurement]], path: str) -> None:
-    """EM and F1 by step, as PNG and SVG."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(1, 2, figsize=(12, 5), sharex=True)
-    colors = pyplot.get_cmap("tab20").colors  # type: ignore[attr-defined]
-    ranked = sorted(curves.values(), key=lambda curve: -curve[-1].f1)
-    for axis, score in zip(axes, ("em", "f1"), strict=True):
-        for index, curve in enumerate(ranked):
-            steps = [measurement.step for measurement in curve]
-            scores = [getattr(measurement, score) for measurement in curve]
-            label = curve[-1].variant.replace("_", " ")
-            color = colors[index % len(colors)]
-            axis.plot(steps, scores, marker="o", markersize=3, color=color, label=label)
-        axis.set_xlabel("training steps")
-        axis.set_title("EM" if score == "em" else "F1")
-        axis.set_ylim(bottom=0)
-        axis.grid(alpha=0.3)
-    axes[0].set_ylabel("validation score, percent")
-    if len(curves) > 1:
-        axes[1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
-    figure.tight_layout()
-    for extension in ("png", "svg"):
-        figure.savefig(f"{path}.{extension}", dpi=150, bbox_inches="tight")
-    pyplot.close(figure)

@@ -10,9 +10,10 @@ from overrides import overrides
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
+from bidaf_plugin.dataset_readers.squad_json import Paragraph
 from bidaf_plugin.evaluation.ensemble import answer_together, format_scores, score_together
 from bidaf_plugin.evaluation.prediction_files import write_predictions
-from bidaf_plugin.evaluation.squad_files import read_paragraphs
+from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
 from bidaf_plugin.models.ensemble_archive import write_ensemble_archive
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule
 from bidaf_plugin.training.resumable import train_or_resume
@@ -60,12 +61,12 @@ class TrainEnsemble(Action):
     @overrides
     def run(self, args: argparse.Namespace) -> None:
         config = Params.from_file(args.config, args.overrides).as_dict(quiet=True)
+        paragraphs = read_scored(args.data or config.get("validation_data_path"))
         try:
             archives = train_runs(config, args.serialization_dir, args.num_models)
         except KeyboardInterrupt:
             raise SystemExit("Interrupted: the same command goes on where it stopped.") from None
-        data = args.data or config.get("validation_data_path")
-        print(report(archives, data, args.serialization_dir, args.cuda_device))
+        print(report(archives, paragraphs, args.serialization_dir, args.cuda_device))
 
 
 def seeded_configs(config: Dict[str, Any], number: int) -> Iterator[Tuple[str, Dict[str, Any]]]:
@@ -91,11 +92,17 @@ def train_runs(config: Dict[str, Any], folder: str, number: int) -> List[str]:
     return archives
 
 
-def report(archives: List[str], data: Optional[str], folder: str, cuda_device: int = -1) -> str:
-    """Scores the archives, writes all results into `folder` and returns the table."""
+def read_scored(data: Optional[str]) -> List[Paragraph]:
+    """What to score on, read before anything is trained."""
     if data is None:
         raise DataError("the config has no validation data: give a SQuAD file with --data")
-    paragraphs = read_paragraphs(data)
+    return read_gold_paragraphs(data)
+
+
+def report(
+    archives: List[str], paragraphs: List[Paragraph], folder: str, cuda_device: int = -1
+) -> str:
+    """Scores the archives, writes all results into `folder` and returns the table."""
     rules = EnsembleRule.list_available()
     answers = answer_together(
         archives, paragraphs, rules, one_at_a_time=True, cuda_device=cuda_device
@@ -106,7 +113,7 @@ def report(archives: List[str], data: Optional[str], folder: str, cuda_device: i
         write_predictions(os.path.join(folder, f"predictions.{rule}.json"), predictions)
     write_atomically(
         os.path.join(folder, "scores.json"),
-        json.dumps({"data": data, "scores": [score._asdict() for score in scores]}, indent=2),
+        json.dumps([score._asdict() for score in scores], indent=2),
     )
     write_atomically(os.path.join(folder, "scores.txt"), table + "\n")
     write_ensemble_archive(archives, "votes", os.path.join(folder, "model.tar.gz"))

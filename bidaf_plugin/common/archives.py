@@ -28,7 +28,7 @@ def rewrite_config(
     try:
         with (
             tarfile.open(archive, "r:gz") as source,
-            open_atomically(os.path.realpath(new_archive), "wb") as file,
+            open_atomically(new_archive, "wb") as file,
             tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as target,
         ):
             is_changed = False

@@ -16,6 +16,7 @@ from typing import Any, Optional, Set, Type
 
 from allennlp.common.checks import ConfigurationError
 
+_NO_GPU = re.compile(r"Cannot access accelerator device|Torch not compiled with CUDA")
 _JSONNET_ERROR = re.compile(r"(STATIC|RUNTIME) ERROR")
 
 
@@ -61,6 +62,8 @@ def _one_sentence(error: BaseException) -> Optional[str]:
     # Errors in jsonnet: the first line has the message, what follows is jsonnet's own traceback.
     if isinstance(error, RuntimeError) and _JSONNET_ERROR.match(str(error)):
         return "in the config: " + str(error).splitlines()[0].partition("ERROR: ")[2]
+    if isinstance(error, (RuntimeError, AssertionError)) and _NO_GPU.search(str(error)):
+        return "there is no GPU on this machine; cuda_device -1 is the CPU"
     # torch wraps what a process of a distributed run raises into the text of another exception, and
     # AllenNLP does so with what a worker of a data loader raises.
     if type(error).__name__ in ("ProcessRaisedException", "WorkerError"):

@@ -6,10 +6,19 @@ from uuid import uuid4
 
 @contextmanager
 def open_atomically(path: str, mode: str = "w") -> Iterator[IO[Any]]:
-    """A file to write, which is either whole or not there, whatever happens meanwhile."""
+    """
+    A file to write, which is either whole or not there, whatever happens meanwhile. A link stays a
+    link; a pipe or a device is written to as it is.
+    """
+    encoding = None if "b" in mode else "utf-8"
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, mode, encoding=encoding) as file:
+            yield file
+        return
+    path = os.path.realpath(path)
     temporary_path = f"{path}.{uuid4().hex}.tmp"
     try:
-        with open(temporary_path, mode, encoding=None if "b" in mode else "utf-8") as file:
+        with open(temporary_path, mode, encoding=encoding) as file:
             yield file
         os.replace(temporary_path, path)
     finally:

@@ -15,6 +15,7 @@ This is the whole list:
 | warnings about calls that AllenNLP makes | `silence_known_warnings`, here |
 | a traceback where the user's input is at fault | `show_errors_as_sentences`, here |
 | an archive can write files anywhere | `predictors/load.py` |
+| an archive can have any function called | `predictors/known_classes.py` |
 | `simple-gradient` multiplies all gradients by the first word | `interpret/each_word_gradient.py` |
 | `hotflip` knows only some of AllenNLP's token indexers | `interpret/any_indexer_hotflip.py` |
 | `predict` does not name the bad line, and takes one question at a time | `commands/predict.py` |
@@ -30,7 +31,7 @@ from allennlp.common import logging as allennlp_logging
 
 from bidaf_plugin.commands.predict import install_predict_manager
 from bidaf_plugin.common.errors import install_error_messages
-from bidaf_plugin.predictors.load import install_careful_extraction
+from bidaf_plugin.predictors.load import install_careful_loading
 from bidaf_plugin.training.random_state_callback import install_random_state_callback
 
 
@@ -73,6 +74,6 @@ def apply_upstream_fixes() -> None:
     allow_numpy_numbers()
     silence_known_warnings()
     show_errors_as_sentences()
-    install_careful_extraction()
+    install_careful_loading()
     install_predict_manager()
     install_random_state_callback()

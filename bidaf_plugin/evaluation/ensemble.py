@@ -11,6 +11,7 @@ from allennlp.common.util import JsonDict, lazy_groups_of
 from bidaf_plugin.common.tables import align_columns
 from bidaf_plugin.dataset_readers.squad_json import Paragraph
 from bidaf_plugin.evaluation.scores import mean_em, mean_f1, score_questions
+from bidaf_plugin.evaluation.squad_files import has_gold_answers
 from bidaf_plugin.models.ensemble_members import check_members, load_member
 from bidaf_plugin.modules.ensemble_rules import Candidate, EnsembleRule
 from bidaf_plugin.predictors.span_distributions import find_distributions
@@ -118,11 +119,11 @@ def _answer_group(
 
 
 def score_together(
-    answers: EnsembleAnswers, paragraphs: Iterable[Paragraph]
+    answers: EnsembleAnswers, paragraphs: Sequence[Paragraph]
 ) -> List[EnsembleScore]:
-    """EM and F1 of each model, and of all by each rule; nothing if the data has no answers."""
+    """EM and F1 of each model, and of all by each rule; nothing if an answer is not known."""
     questions = [question for paragraph in paragraphs for question in paragraph.questions]
-    if not any(question.answers for question in questions):
+    if not has_gold_answers(paragraphs):
         return []
     rows = []
     for name, predictions in [*answers.single.items(), *answers.together.items()]:

@@ -56,7 +56,7 @@ def write_json(path: Path, value: Any) -> None:
     if str(path).endswith(".gz"):
         # Without the time, the same predictions make the same file.
         content = gzip.compress(content, mtime=0)
-    with open_atomically(os.path.realpath(path), "wb") as file:
+    with open_atomically(os.fspath(path), "wb") as file:
         file.write(content)
 
 
@@ -69,11 +69,11 @@ def path_beside(path: Path, kind: str) -> str:
 
 def check_can_be_written(path: Path) -> None:
     """For before the work is done: says so if there is no folder for its result."""
+    if os.path.isdir(path):
+        raise DataError(f"{path}: this is a folder, not a file")
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise DataError(f"{path}: there is no such folder")
-    if os.path.isdir(path):
-        raise DataError(f"{path}: this is a folder, not a file")
 
 
 def _read_object(path: Path, form: str) -> Dict[str, Any]:

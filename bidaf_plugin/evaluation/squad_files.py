@@ -3,7 +3,7 @@ SQuAD files as `answer` and `score` need them: every question can be told by its
 """
 
 from os import PathLike
-from typing import List, Set, Union
+from typing import List, Sequence, Set, Union
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.squad_json import Paragraph, Question, read_squad_json
@@ -36,6 +36,15 @@ def read_gold_paragraphs(path: Union[str, PathLike]) -> List[Paragraph]:
                     "score against nor 'is_impossible': true"
                 )
     return paragraphs
+
+
+def has_gold_answers(paragraphs: Sequence[Paragraph]) -> bool:
+    """Whether the right answer to every question is known, so that there can be a score."""
+    return all(
+        question.answers or question.is_impossible
+        for paragraph in paragraphs
+        for question in paragraph.questions
+    )
 
 
 def read_gold_questions(path: Union[str, PathLike]) -> List[Question]:

@@ -120,6 +120,6 @@ def _describe_output(layer: SpanOutputLayer) -> Description:
     settings = {
         **encoder.settings,
         "end_input": layer._end_input,
-        "temperature": layer._temperature,
+        "temperature": layer.temperature,
     }
     return Description({"output": settings}, with_prefix("output", tensors))

@@ -113,7 +113,7 @@ def _make_files(predictor: SpanPredictor) -> Dict[str, bytes]:
     settings = {
         **tokenizers,
         "network": network.settings,
-        "pieces": dict(zip(_PIECE_SETTINGS, predictor._piece_settings, strict=True)),
+        "pieces": dict(zip(_PIECE_SETTINGS, predictor.piece_settings(), strict=True)),
         "max_answer_length": decoder.max_answer_length,
         "no_answer_threshold": decoder.no_answer_threshold,
     }

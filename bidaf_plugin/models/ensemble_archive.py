@@ -1,8 +1,8 @@
 import json
 import os
+import shutil
 import tempfile
 from typing import Any, Dict, Sequence
-from uuid import uuid4
 
 import torch
 from allennlp.common.meta import META_NAME, Meta
@@ -10,6 +10,7 @@ from allennlp.data import Vocabulary
 from allennlp.models.archival import CONFIG_NAME, archive_model
 from allennlp.models.model import _DEFAULT_WEIGHTS
 
+from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.models.ensemble_members import (
     MEMBERS_FOLDER,
     check_members,
@@ -45,14 +46,9 @@ def write_ensemble_archive(members: Sequence[str], rule: str, path: str) -> None
         Vocabulary.empty().save_to_files(os.path.join(folder, "vocabulary"))
         # See `AttentionFlowEnsemble.state_dict`.
         torch.save({}, os.path.join(folder, _DEFAULT_WEIGHTS))
-        final_path = os.path.realpath(path)
-        temporary_path = f"{final_path}.{uuid4().hex}.tmp"
-        try:
-            archive_model(folder, archive_path=temporary_path, include_in_archive=[MEMBERS_FOLDER])
-            os.replace(temporary_path, final_path)
-        finally:
-            if os.path.exists(temporary_path):
-                os.remove(temporary_path)
+        archive = archive_model(folder, include_in_archive=[MEMBERS_FOLDER])
+        with open(archive, "rb") as source, open_atomically(path, "wb") as file:
+            shutil.copyfileobj(source, file)
 
 
 def _ensemble_config(first: Dict[str, Any], num_members: int, rule: str) -> Dict[str, Any]:

@@ -39,16 +39,19 @@ def find_distinct_rows(rows: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
     kinds : `torch.LongTensor`
         The kind of each row, shape `(num_rows,)`: `rows[representatives][kinds]` equals `rows`.
     """
-    # Comparing one number per row instead of whole rows is what makes this cheap.
-    # Shape: (num_rows,)
-    hashes = torch.full_like(rows[:, 0], _INCREMENT)
-    for column in rows.unbind(1):
-        hashes = (hashes ^ column) * _MULTIPLIER + _INCREMENT
-        hashes = hashes ^ (hashes >> 29)
-    # Shape: (num_distinct,) and (num_rows,)
-    distinct, kinds = hashes.unique(return_inverse=True)
     # Shape: (num_rows,)
     numbers = torch.arange(len(rows), device=rows.device)
+    if len(rows) == 1:
+        return numbers, numbers
+    # Comparing one number per row instead of whole rows is what makes this cheap.
+    # Shape: (size,)
+    weights = rows.new_full((rows.size(1),), _MULTIPLIER).cumprod(0)
+    # Shape: (num_rows, size)
+    mixed = rows * _MULTIPLIER + _INCREMENT
+    # Shape: (num_rows,)
+    hashes = ((mixed ^ (mixed >> 29)) * weights).sum(dim=1)
+    # Shape: (num_distinct,) and (num_rows,)
+    distinct, kinds = hashes.unique(return_inverse=True)
     # Shape: (num_distinct,)
     representatives = torch.empty_like(distinct).scatter_(0, kinds, numbers)
     # Equal hashes of unequal rows: will not happen, but must not go unseen.

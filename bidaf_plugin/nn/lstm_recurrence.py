@@ -7,7 +7,9 @@ from typing import Any, NamedTuple, Sequence
 
 import torch
 
+from bidaf_plugin.nn.first_derivatives import first_derivatives_only
 from bidaf_plugin.nn.lstm_steps import run_backward, run_forward
+from bidaf_plugin.nn.products import multiply_transposed
 
 
 def run_bidirectional_lstm(
@@ -104,6 +106,7 @@ class _Recurrence(torch.autograd.Function):
         return outputs
 
     @staticmethod
+    @first_derivatives_only
     def backward(ctx: Any, grad_outputs: torch.Tensor) -> Any:  # type: ignore[override]
         gates, cells, weights = ctx.saved_tensors
         _, length, batch_size, hidden_size = cells.size()
@@ -113,7 +116,10 @@ class _Recurrence(torch.autograd.Function):
         # The gates have become their gradients, and the cells hidden states. Each step comes from the
         # hidden state of the step before, and the first from zero.
         # Shape: (2, 4 * hidden_size, hidden_size)
-        grad_weights = torch.bmm(
-            gates[:, 1:].flatten(1, 2).transpose(1, 2), cells[:, :-1].flatten(1, 2)
+        grad_weights = torch.stack(
+            [
+                multiply_transposed(some_gates[1:].flatten(0, 1), some_cells[:-1].flatten(0, 1))
+                for some_gates, some_cells in zip(gates, cells, strict=True)
+            ]
         )
         return grad_inputs, grad_weights, None, None

@@ -2,7 +2,7 @@ from typing import List, Optional
 
 import torch
 
-from bidaf_plugin.nn.projections import add_projection
+from bidaf_plugin.nn.projections import add_projection, project
 
 
 class PassageVectors:
@@ -34,7 +34,7 @@ class PassageVectors:
         `torch.Tensor`
             Shape `(batch_size, passage_length, output_dim)`.
         """
-        return torch.nn.functional.linear(self.whole(), weight, bias)
+        return project(self.whole(), weight, bias)
 
     def add_projection(self, total: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
         """`total + self.project(weight)`, where the memory of `total` may be used."""
@@ -89,7 +89,7 @@ class RepeatedVectors(PassageVectors):
 
     def project(self, weight: torch.Tensor, bias: Optional[torch.Tensor] = None) -> torch.Tensor:
         # Shape: (num_vectors, output_dim)
-        projected = torch.nn.functional.linear(self._vectors, weight, bias)
+        projected = project(self._vectors, weight, bias)
         return torch.nn.functional.embedding(self._index_at_position, projected)
 
     def drop(self, dropout: torch.nn.Module) -> PassageVectors:

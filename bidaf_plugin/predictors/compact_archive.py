@@ -14,6 +14,7 @@ from allennlp.models.model import remove_weights_related_keys_from_params
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
+from bidaf_plugin.predictors.ensemble_predictor import EnsemblePredictor
 from bidaf_plugin.predictors.load import extracted_archive, load_predictor
 from bidaf_plugin.predictors.word_vectors import learn_words
 
@@ -51,7 +52,10 @@ def compact_archive(
     """
     if max_words is not None and max_words < 2:
         raise DataError(f"the number of words must be 2 or more, not {max_words}")
-    model = load_predictor(archive)._model
+    predictor = load_predictor(archive)
+    if isinstance(predictor, EnsemblePredictor):
+        raise DataError(f"{archive}: an ensemble; compact its members and put them together")
+    model = predictor._model
     if vectors is not None:
         learn_words(model, vectors)
     num_words = _cut_vocabulary(model, max_words)

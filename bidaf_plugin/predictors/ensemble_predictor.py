@@ -1,6 +1,7 @@
 import sys
-from typing import Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
+from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader
 from allennlp.models import Model
@@ -12,6 +13,8 @@ from bidaf_plugin.predictors.ensemble_answerer import EnsembleAnswerer
 from bidaf_plugin.predictors.pieces import PieceCutter, QuestionOnPassages
 from bidaf_plugin.predictors.span_predictor import SpanPredictor
 from bidaf_plugin.predictors.word_vectors import learn_words
+
+_ONE_PASSAGE = "an ensemble reads one 'passage' for a question, not several 'passages'"
 
 
 @Predictor.register("bidaf_ensemble")
@@ -60,12 +63,22 @@ class EnsemblePredictor(SpanPredictor):
             n_best=n_best,
             max_passage_tokens=sys.maxsize,
         )
+        if no_answer_threshold is not None and not model.no_answer:
+            raise ConfigurationError(
+                "no_answer_threshold needs a member that was trained with `no_answer: true`"
+            )
         model.no_answer_threshold = no_answer_threshold
         for member in model.members:
             if max_answer_length is not None:
                 member._output_layer.decoder.set_max_answer_length(max_answer_length)
             if pretrained_file is not None:
                 learn_words(member, pretrained_file)
+
+    @overrides
+    def check(self, record: Any) -> None:
+        super().check(record)
+        if record.get("passages") is not None:
+            raise DataError(_ONE_PASSAGE)
 
     @overrides
     def predict_batches(  # type: ignore[override]
@@ -75,9 +88,7 @@ class EnsemblePredictor(SpanPredictor):
         n_best: Optional[int] = None,
     ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
         if any(question.is_list for question in questions):
-            raise DataError(
-                "an ensemble reads one 'passage' for a question, not several 'passages'"
-            )
+            raise DataError(_ONE_PASSAGE)
         return EnsembleAnswerer(
             self._model,
             self._dataset_reader,

@@ -16,6 +16,8 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Iterator, Union
 from uuid import uuid4
 
+import torch
+from allennlp.commands import evaluate, predict
 from allennlp.common.file_utils import cached_path
 from allennlp.models import Archive, Model, archival, load_archive
 from allennlp.models.archival import CONFIG_NAME
@@ -23,9 +25,13 @@ from allennlp.predictors import Predictor
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers import BidafClozeReader
+from bidaf_plugin.predictors.known_classes import install_class_check, only_known_classes
 from bidaf_plugin.predictors.span_predictor import SpanPredictor
 
 Path = Union[str, "PathLike[str]"]
+
+# What an archive may hold, unpacked: far more than a model of this plugin has.
+_MAX_BYTES = 16 * 1024**3
 
 
 def load_predictor(archive_path: Path, cuda_device: int = -1, **predictor_args: Any) -> Predictor:
@@ -45,7 +51,8 @@ def load_predictor(archive_path: Path, cuda_device: int = -1, **predictor_args: 
 
     `DataError`
         If the archive is not there, is damaged, is of a model that is not this plugin's, has members
-        outside of its folder, or has weights that hold more than tensors.
+        outside of its folder, names classes that are not known, or has weights that hold more than
+        tensors.
     """
     return Predictor.from_archive(_load(archive_path, cuda_device), extra_args=predictor_args)
 
@@ -80,7 +87,9 @@ def unpack_archive(archive_path: Path, folder: str) -> None:
 
 
 def _load(archive_path: Path, cuda_device: int) -> Archive:
-    with _damage_as_one_sentence(archive_path):
+    if cuda_device >= torch.cuda.device_count():
+        raise DataError(f"there is no GPU {cuda_device} on this machine; -1 is the CPU")
+    with _damage_as_one_sentence(archive_path), only_known_classes(archive_path):
         local_path = cached_path(archive_path)
         if os.path.isdir(local_path):
             _check_is_ours(local_path, archive_path)
@@ -105,14 +114,29 @@ def extracted_archive(resolved_archive_file: Path, cleanup: bool = True) -> Iter
             shutil.rmtree(folder)
 
 
-def install_careful_extraction() -> None:
-    """Makes AllenNLP's `load_archive` use it."""
+def load_archive_carefully(archive_file: Path, *args: Any, **kwargs: Any) -> Archive:
+    """What AllenNLP's `load_archive` does, for archives that may come from anywhere."""
+    with only_known_classes(archive_file):
+        return load_archive(archive_file, *args, **kwargs)
+
+
+def install_careful_loading() -> None:
+    """Makes `allennlp predict` and `allennlp evaluate` load archives with care, whatever their model."""
     archival.extracted_archive = extracted_archive
+    install_class_check()
+    for command in (evaluate, predict):
+        command.load_archive = load_archive_carefully
 
 
 def _extract(local_path: Path, folder: str, archive_path: Path) -> None:
+    num_bytes = 0
     with tarfile.open(local_path, "r:gz") as archive:
         for member in archive:
+            num_bytes += member.size
+            if num_bytes > _MAX_BYTES:
+                raise DataError(
+                    f"{archive_path}: more than {_MAX_BYTES // 1024**3} GB when unpacked"
+                )
             path = PurePosixPath(member.name)
             if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
                 raise DataError(

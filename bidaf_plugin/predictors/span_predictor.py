@@ -204,10 +204,21 @@ class SpanPredictor(QuestionPredictor):
         return QuestionAnswerer(
             self._model,
             self._dataset_reader,
-            PieceCutter(*self._piece_settings),
+            PieceCutter(*self.piece_settings()),
             self.make_sampler(batch_size),
             self._n_best if n_best is None else n_best,
         ).answer(questions)
+
+    def piece_settings(self) -> Tuple[int, int, float, int]:
+        """What a `PieceCutter` takes."""
+        max_tokens, stride, passage_weight, piece_tokens = self._piece_settings
+        # The logits that it is weighed against are divided by the temperature, too.
+        return (
+            max_tokens,
+            stride,
+            passage_weight / self._model._output_layer.temperature,
+            piece_tokens,
+        )
 
     def make_sampler(self, batch_size: Optional[int] = None) -> BidafBucketSampler:
         """Makes batches of passages of similar length, by default as large as is fastest."""

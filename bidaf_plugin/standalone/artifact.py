@@ -24,19 +24,26 @@ class Artifact:
 
     def __init__(self, path: Union[str, Path]) -> None:
         self._path = Path(path)
-        manifest = json.loads(self._read_unchecked(MANIFEST))
-        if manifest.get("format") != FORMAT:
+        content = self._read_unchecked(MANIFEST)
+        try:
+            manifest = json.loads(content)
+            is_ours = manifest["format"] == FORMAT and isinstance(manifest["version"], int)
+        except (ValueError, LookupError, TypeError):
+            is_ours = False
+        if not is_ours:
             raise ExportedModelError(f"{path}: its {MANIFEST} is not that of an exported model")
         if manifest["version"] > VERSION:
             raise ExportedModelError(
                 f"{path}: format version {manifest['version']}; this program reads up to {VERSION}"
             )
         self.manifest: Dict[str, Any] = manifest
+        checksums = manifest.get("sha256")
+        self._checksums: Dict[str, str] = checksums if isinstance(checksums, dict) else {}
 
     def read(self, name: str) -> bytes:
         """A file, which is as it was written."""
         content = self._read_unchecked(name)
-        if hashlib.sha256(content).hexdigest() != self.manifest["sha256"].get(name):
+        if hashlib.sha256(content).hexdigest() != self._checksums.get(name):
             raise ExportedModelError(f"{self._path}: {name} is damaged (its checksum is wrong)")
         return content
 

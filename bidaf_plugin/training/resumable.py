@@ -1,4 +1,6 @@
 import os
+import tarfile
+import zlib
 from typing import Any, Dict
 
 from allennlp.common import Params
@@ -12,6 +14,7 @@ def train_or_resume(params: Dict[str, Any], folder: str) -> None:
     begun with other settings does not pass for the same.
     """
     from allennlp.commands.train import train_model
+    from allennlp.models.archival import archive_model
 
     config_path = os.path.join(folder, "config.json")
     is_begun = os.path.exists(config_path)
@@ -22,3 +25,15 @@ def train_or_resume(params: Dict[str, Any], folder: str) -> None:
         )
     if not os.path.exists(os.path.join(folder, "metrics.json")):
         train_model(Params(params), folder, recover=is_begun, file_friendly_logging=True)
+    elif not _is_whole(os.path.join(folder, "model.tar.gz")):
+        # Training had ended, and was interrupted while AllenNLP wrote the archive.
+        archive_model(folder)
+
+
+def _is_whole(archive_path: str) -> bool:
+    """Whether an archive can be read to its end."""
+    try:
+        with tarfile.open(archive_path, "r:gz") as archive:
+            return len(archive.getmembers()) > 0
+    except (OSError, EOFError, tarfile.TarError, zlib.error):
+        return False

@@ -97,6 +97,7 @@ class TestEnsemble:
             ([first, second, "--data", without_answers], "no answers"),
             ([first, second, *data, "--rule", "sum"], "'sum'.*votes"),
             ([first, "--archive", out, "--rule", "all"], "one rule"),
+            ([first, "--archive", out, "--max-answer-length", 3], "--max-answer-length"),
             ([first, "--data", TINY_SQUAD, "-o", folder / "no" / "x.json"], "no such folder"),
         ]
         for arguments, message in cases:

@@ -9,15 +9,15 @@ from bidaf_plugin.commands.reproduce import (
     training_minutes,
     write_results,
 )
-from bidaf_plugin.commands.study import Measurement
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.evaluation.learning_curves import Measurement
 from tests.helpers import ROOT, TINY_SQUAD, tiny_params
 
 CONFIG = str(ROOT / "training_configs" / "bidaf_squad_adam.jsonnet")
 
 
 def measured(step: int, duration: str) -> Measurement:
-    return Measurement("bidaf", step, 1.0, 2.0, 3.0, duration)
+    return Measurement("bidaf", step, {"em": 1.0, "f1": 2.0}, 3.0, duration)
 
 
 class TestReproduce:

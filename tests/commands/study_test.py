@@ -3,18 +3,18 @@ from pathlib import Path
 from typing import List
 
 import pytest
-from allennlp.common import Params
 
-from bidaf_plugin.commands import study
 from bidaf_plugin.commands.study import (
     PAPER_SCORES,
     find_variants,
     format_comparison,
-    read_measurements,
+    load_configs,
     train_variant,
     write_comparison,
 )
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.evaluation.learning_curves import Measurement, read_measurements
+from tests.cloze_helpers import tiny_cloze_params
 from tests.helpers import ROOT, tiny_params
 
 
@@ -38,7 +38,7 @@ class TestStudy:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for variant, choices in (("one", ""), ("two", "beta:: 'mlp'")):
-            train_variant(Params(tiny_params(choices)), str(tmp_path / variant), 4, 2)
+            train_variant(tiny_params(choices), str(tmp_path / variant), 4, 2)
         curve = read_measurements(str(tmp_path), "one")
         assert [measurement.step for measurement in curve] == [2, 4]
 
@@ -51,13 +51,13 @@ class TestStudy:
         )
         (tmp_path / "four").mkdir()
         for variant, choices in (("one", ""), ("two", "beta:: 'mlp'"), ("three", ""), ("four", "")):
-            train_variant(Params(tiny_params(choices)), str(tmp_path / variant), 4, 2)
+            train_variant(tiny_params(choices), str(tmp_path / variant), 4, 2)
         assert calls == [True, False, False]
 
         # What was begun with other settings does not pass for the same.
         for choices, steps in (("alpha:: 'dot'", 4), ("beta:: 'mlp'", 6)):
             with pytest.raises(DataError, match="two was begun with other settings"):
-                train_variant(Params(tiny_params(choices)), str(tmp_path / "two"), steps, 2)
+                train_variant(tiny_params(choices), str(tmp_path / "two"), steps, 2)
 
         write_comparison(str(tmp_path), ["one", "two", "three"])
         rows = (tmp_path / "comparison.csv").read_text().splitlines()
@@ -68,7 +68,7 @@ class TestStudy:
 
     def test_the_table_is_ranked_and_has_the_paper_s_scores(self) -> None:
         curves = {
-            name: [study.Measurement(name, 10, em, f1, 1.0, "0:01")]
+            name: [Measurement(name, 10, {"em": em, "f1": f1}, 1.0, "0:01")]
             for name, em, f1 in (("beta_mlp", 10.0, 20.0), ("mine", 11.0, 30.5))
         }
         rows = format_comparison(curves).splitlines()[2:]
@@ -78,7 +78,41 @@ class TestStudy:
         ]
 
     def test_the_budget_is_the_same_for_all(self, tmp_path: Path) -> None:
-        train_variant(Params(tiny_params()), str(tmp_path / "one"), 6, 3)
+        train_variant(tiny_params(), str(tmp_path / "one"), 6, 3)
         config = json.loads((tmp_path / "one" / "config.json").read_text())
         assert config["data_loader"]["batches_per_epoch"] == 2
         assert config["trainer"]["num_epochs"] == config["trainer"]["patience"] == 3
+
+    def test_cloze_models_are_compared_by_accuracy(self, tmp_path: Path) -> None:
+        for variant, choices in (("windows", ""), ("whole", "window:: null")):
+            train_variant(tiny_cloze_params(choices), str(tmp_path / variant), 2, 2)
+        write_comparison(str(tmp_path), ["windows", "whole"])
+        rows = (tmp_path / "comparison.csv").read_text().splitlines()
+        assert rows[0] == "variant,step,accuracy,loss,training_duration"
+        assert [row.split(",")[:2] for row in rows[1:]] == [
+            ["windows", "1"],
+            ["windows", "2"],
+            ["whole", "1"],
+            ["whole", "2"],
+        ]
+        table = (tmp_path / "comparison.md").read_text().splitlines()
+        assert table[0] == "| variant | steps | accuracy |"
+        accuracies = [float(row.split("|")[3]) for row in table[2:]]
+        last = [read_measurements(str(tmp_path), name)[-1] for name in ("windows", "whole")]
+        expected = sorted((measured.scores["accuracy"] for measured in last), reverse=True)
+        assert accuracies == pytest.approx(expected, abs=0.005)
+
+    def test_what_is_wrong_with_the_last_config_is_said_first(self, tmp_path: Path) -> None:
+        paths = {}
+        for name, config in (
+            ("span", tiny_params()),
+            ("cloze", tiny_cloze_params()),
+            ("none", {"model": {}, "trainer": {}}),
+        ):
+            paths[name] = str(tmp_path / f"{name}.json")
+            Path(paths[name]).write_text(json.dumps(config))
+        with pytest.raises(DataError, match=r"'span' \(span\) and 'cloze' \(cloze\)"):
+            load_configs({name: paths[name] for name in ("span", "cloze")})
+        with pytest.raises(DataError, match="none.json: the config has no key 'data_loader'"):
+            load_configs({name: paths[name] for name in ("span", "none")})
+        assert load_configs({"span": paths["span"]}) == {"span": tiny_params()}

@@ -4,7 +4,12 @@ from typing import Any, Dict, List
 
 import pytest
 
-from bidaf_plugin.commands.train_ensemble import report, seeded_configs, train_runs
+from bidaf_plugin.commands.train_ensemble import (
+    read_scored,
+    report,
+    seeded_configs,
+    train_runs,
+)
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import load_span_predictor
 from tests.cloze_helpers import tiny_cloze_params
@@ -41,11 +46,10 @@ class TestTrainEnsemble:
         with pytest.raises(DataError, match="run_1 was begun with other settings"):
             train_runs(tiny_params("hidden_size:: 6"), str(tmp_path), 2)
 
-        table = report(archives, str(TINY_SQUAD), str(tmp_path))
+        table = report(archives, read_scored(str(TINY_SQUAD)), str(tmp_path))
         assert (tmp_path / "scores.txt").read_text() == table + "\n"
-        result: Dict[str, Any] = json.loads((tmp_path / "scores.json").read_text())
-        assert result["data"] == str(TINY_SQUAD)
-        names = [score["answers_of"] for score in result["scores"]]
+        scores: List[Dict[str, Any]] = json.loads((tmp_path / "scores.json").read_text())
+        names = [score["answers_of"] for score in scores]
         assert names == [*archives, "votes", "spans", "mean", "product"]
         for rule in names[2:]:
             assert len(json.loads((tmp_path / f"predictions.{rule}.json").read_text())) == 5
@@ -58,5 +62,33 @@ class TestTrainEnsemble:
         with pytest.raises(DataError, match="'span'"):
             train_runs(tiny_cloze_params(), str(tmp_path), 2)
         with pytest.raises(DataError, match="--data"):
-            report([], None, str(tmp_path))
+            read_scored(None)
         assert not list(tmp_path.iterdir())
+
+    def test_data_without_answers_is_refused_before_anything_is_trained(
+        self, tmp_path: Path
+    ) -> None:
+        squad = json.loads(Path(TINY_SQUAD).read_text())
+        squad["data"][0]["paragraphs"][0]["qas"][0]["answers"] = []
+        path = tmp_path / "unlabelled.json"
+        path.write_text(json.dumps(squad))
+        with pytest.raises(DataError, match="neither a gold answer"):
+            read_scored(str(path))
+
+    @pytest.mark.parametrize("is_half_written", [True, False])
+    def test_an_archive_that_was_not_finished_is_made_anew(
+        self, tmp_path: Path, is_half_written: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (archive,) = train_runs(tiny_params(), str(tmp_path), 1)
+        content = Path(archive).read_bytes()
+        if is_half_written:
+            Path(archive).write_bytes(content[: len(content) // 2])
+        else:
+            Path(archive).unlink()
+        monkeypatch.setattr("allennlp.commands.train.train_model", None)
+        train_runs(tiny_params(), str(tmp_path), 1)
+        assert load_span_predictor(archive).predict("Who?", "It was Ada.")["best_span_str"]
+        # What is whole is left alone.
+        modified = Path(archive).stat().st_mtime_ns
+        train_runs(tiny_params(), str(tmp_path), 1)
+        assert Path(archive).stat().st_mtime_ns == modified

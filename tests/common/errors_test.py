@@ -53,6 +53,12 @@ class TestErrorMessages:
         assert shown.startswith(f"Error: in the config: {config}:2")
         assert len(shown.splitlines()) == 1
 
+    def test_a_gpu_that_is_not_there(self, capsys: pytest.CaptureFixture) -> None:
+        message = "Cannot access accelerator device when none is available."
+        assert self.show(RuntimeError(message), capsys) == (
+            "Error: there is no GPU on this machine; cuda_device -1 is the CPU\n"
+        )
+
     def test_what_a_worker_of_the_data_loader_raises_is_one_sentence(
         self, capsys: pytest.CaptureFixture, tmp_path: Path
     ) -> None:

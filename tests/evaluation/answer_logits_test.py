@@ -12,7 +12,7 @@ from tests.helpers import TINY_SQUAD
 
 
 def set_temperature(predictor: SpanPredictor, temperature: float) -> None:
-    predictor._model._output_layer._temperature = temperature
+    predictor._model._output_layer.temperature = temperature
 
 
 class TestCollectLogits:

@@ -1,5 +1,7 @@
 import gzip
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Callable
 
@@ -40,7 +42,7 @@ class TestPredictionFiles:
         [
             (b"{", "not JSON"),
             (b"[1, 2]", r"expected one JSON object \{question id: .*\}, found \[1, 2\]"),
-            (b'{"a": null}', "of|to 'a' must be .*, found None"),
+            (b'{"a": null}', "(of|to) 'a' must be .*, found None"),
             (b'{"a": ["x"]}', r"must be .*, found \['x'\]"),
             (b'{"data": [], "version": "1.1"}', r"'data' must be .*, found \[\]"),
             (b'{"a": true}', "must be .*, found True"),
@@ -90,3 +92,20 @@ class TestPredictionFiles:
             check_can_be_written(tmp_path / "no" / "new.json")
         with pytest.raises(DataError, match="this is a folder"):
             check_can_be_written(tmp_path)
+
+    def test_pipes_and_devices_are_written_to_as_they_are(self, tmp_path: Path) -> None:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        check_can_be_written(pipe)
+        with ThreadPoolExecutor(1) as thread:
+            content = thread.submit(pipe.read_text)
+            write_predictions(pipe, PREDICTIONS)
+            assert json.loads(content.result(timeout=10)) == PREDICTIONS
+        assert pipe.is_fifo() and [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+    def test_a_link_stays_a_link(self, tmp_path: Path) -> None:
+        target, link = tmp_path / "target.json", tmp_path / "link.json"
+        link.symlink_to(target)
+        for _ in range(2):
+            write_predictions(link, PREDICTIONS)
+            assert link.is_symlink() and read_predictions(target) == PREDICTIONS

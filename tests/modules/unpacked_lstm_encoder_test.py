@@ -54,6 +54,26 @@ class TestUnpackedLstmEncoder:
         with pytest.raises(RuntimeError, match="size mismatch"):
             UnpackedLstmEncoder(7, 4, 2).load_state_dict(packed.state_dict())
 
+    @pytest.mark.parametrize("kernel", ["torch", "unrolled"])
+    def test_without_a_mask_nothing_is_padding(self, kernel: str) -> None:
+        unpacked, packed = twins(num_layers=2, kernel=kernel)
+        inputs = torch.randn(4, 9, 6)
+        torch.testing.assert_close(unpacked(inputs), packed(inputs, None))
+
+    @pytest.mark.parametrize("kernel", ["auto", "unrolled"])
+    def test_mixed_precision(self, kernel: str) -> None:
+        unpacked, _ = twins(num_layers=2, kernel=kernel)
+        inputs = torch.randn(4, 9, 6)
+        expected = unpacked(inputs, self.mask)
+        with torch.autocast("cpu", torch.bfloat16):
+            output = unpacked(inputs, self.mask)
+        torch.testing.assert_close(output.float(), expected, rtol=0.1, atol=0.05)
+
+    def test_takes_the_config_of_allennlp_s_lstm(self) -> None:
+        UnpackedLstmEncoder(6, 4, bidirectional=True)
+        with pytest.raises(ConfigurationError, match="bidirectional"):
+            UnpackedLstmEncoder(6, 4, bidirectional=False)
+
     def test_an_unknown_kernel_is_refused(self) -> None:
         with pytest.raises(ConfigurationError, match="'fast'.*auto, torch, unrolled"):
             UnpackedLstmEncoder(6, 4, kernel="fast")

@@ -36,6 +36,11 @@ class TestRunBidirectionalLstm:
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             output.sum().backward()
 
+    def test_second_derivatives_are_refused_and_not_wrong(self) -> None:
+        output = run_bidirectional_lstm(self.gate_inputs.requires_grad_(), self.weights, self.mask)
+        with pytest.raises(RuntimeError, match="no second derivatives"):
+            torch.autograd.grad(output.sum(), [self.gate_inputs], create_graph=True)
+
     def test_padding_is_zero_and_gets_no_gradient(self) -> None:
         self.gate_inputs.requires_grad_()
         output = run_bidirectional_lstm(self.gate_inputs, self.weights, self.mask)

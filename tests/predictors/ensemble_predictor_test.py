@@ -7,6 +7,9 @@ from allennlp.common.checks import ConfigurationError
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.models.ensemble_archive import write_ensemble_archive
 from bidaf_plugin.predictors import EnsemblePredictor, load_span_predictor
+from bidaf_plugin.predictors.compact_archive import compact_archive
+from tests.commands.helpers import run_action
+from tests.helpers import TINY_SQUAD
 
 QUESTION, PASSAGE = "Who planted it?", "Ada planted it in 1855. Bo saw Ada planting it."
 
@@ -61,3 +64,20 @@ class TestEnsemblePredictor:
     def test_several_passages_are_refused(self, archive: Path) -> None:
         with pytest.raises(DataError, match="'passages'"):
             load_span_predictor(archive).predict(QUESTION, [PASSAGE, PASSAGE])
+
+    def test_a_threshold_needs_a_member_with_the_score(self, archive: Path) -> None:
+        with pytest.raises(ConfigurationError, match="no_answer"):
+            load_span_predictor(archive, no_answer_threshold=0.5)
+
+    def test_several_passages_are_found_when_a_line_is_read(self, archive: Path) -> None:
+        predictor = load_span_predictor(archive)
+        with pytest.raises(DataError, match="one 'passage'"):
+            predictor.load_line('{"question": "Who?", "passages": ["Ada.", "Bo."]}')
+
+    def test_what_is_for_single_models_says_so(self, archive: Path, tmp_path: Path) -> None:
+        out = tmp_path / "out.tar.gz"
+        with pytest.raises(DataError, match="an ensemble; compact its members"):
+            compact_archive(str(archive), str(out))
+        with pytest.raises(DataError, match="an ensemble; calibrate its members"):
+            run_action("calibrate", archive, TINY_SQUAD, "-o", out)
+        assert not out.exists()

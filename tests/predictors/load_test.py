@@ -4,16 +4,18 @@ import os
 import tarfile
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import pytest
 import torch
+from allennlp.commands import evaluate, predict
 from allennlp.models import archival, load_archive
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import (
     ClozePredictor,
     SpanPredictor,
+    load,
     load_predictor,
     load_span_predictor,
 )
@@ -110,6 +112,60 @@ class TestLoad:
             path = repack(tiny_archive, tmp_path / "other.tar.gz", edit)
             self.refuse(path, f"a model of type '{name}'")
 
+    @pytest.mark.parametrize(
+        "place, as_text",
+        [
+            (("dataset_reader",), False),
+            (("validation_dataset_reader", "tokenizer"), False),
+            (("validation_dataset_reader", "tokenizer"), True),
+            (("model", "contextual_layer"), False),
+            (("vocabulary",), False),
+        ],
+    )
+    def test_functions_in_place_of_registered_classes(
+        self, tiny_archive: Path, tmp_path: Path, place: Tuple[str, ...], as_text: bool
+    ) -> None:
+        victim = tmp_path / "victim"
+        victim.write_text("here")
+
+        def attack(config: Dict[str, Any]) -> None:
+            *path, key = place
+            for step in path:
+                config = config[step]
+            command = {"type": "os.remove", "path": str(victim)}
+            config[key] = "os.getcwd" if as_text else command
+
+        path = repack(tiny_archive, tmp_path / "evil.tar.gz", change_config(attack))
+        self.refuse(path, "its config names 'os.")
+        for load_one in (evaluate.load_archive, predict.load_archive):
+            with pytest.raises(DataError, match="its config names 'os."):
+                load_one(str(path))
+        assert victim.exists()
+
+    def test_classes_of_imported_modules_are_what_they_should_be(
+        self, tiny_archive: Path, tmp_path: Path
+    ) -> None:
+        def spell_out(config: Dict[str, Any]) -> None:
+            config["validation_dataset_reader"]["tokenizer"] = {"type": name}
+
+        name = "bidaf_plugin.tokenizers.ptb_tokenizer.PtbTokenizer"
+        path = repack(tiny_archive, tmp_path / "spelled.tar.gz", change_config(spell_out))
+        assert load_span_predictor(path).predict("Who?", "It was Ada.")["best_span_str"]
+        name = "bidaf_plugin.dataset_readers.squad_reader.BidafSquadReader"
+        path = repack(tiny_archive, tmp_path / "reader.tar.gz", change_config(spell_out))
+        self.refuse(path, "as a Tokenizer, which is not known as one")
+
+    def test_without_a_gpu(self, tiny_archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+        with pytest.raises(DataError, match="there is no GPU 0"):
+            load_span_predictor(tiny_archive, cuda_device=0)
+
+    def test_more_than_a_model_can_be(
+        self, tiny_archive: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(load, "_MAX_BYTES", 10_000)
+        self.refuse(tiny_archive, "when unpacked")
+
     def test_weights_that_hold_more_than_tensors(self, tiny_archive: Path, tmp_path: Path) -> None:
         file = io.BytesIO()
         torch.save({"evil": print}, file)
@@ -167,7 +223,7 @@ class TestExtractedArchive:
         path = tmp_path / "a.tar.gz"
         with tarfile.open(path, "w:gz") as archive:
             add(archive, name, b"", **settings)
-        for load in (load_predictor, load_archive):
+        for load_one in (load_predictor, load_archive):
             with pytest.raises(DataError, match=f"{path}: .* leads out of the archive"):
-                load(path)
+                load_one(path)
         assert not list(tmp_path.rglob("evil"))

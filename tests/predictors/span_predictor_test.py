@@ -205,6 +205,20 @@ class TestSpanPredictor:
         assert once is not None and twice is not None and once.text == twice.text
         assert twice.probability == pytest.approx(once.probability / 2, rel=1e-4)
 
+    @pytest.mark.parametrize("temperature", [0.25, 4.0])
+    def test_a_temperature_changes_no_answer_of_several_passages(
+        self, predictor: SpanPredictor, temperature: float, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        passages = [f"Number {n} was seen by Ada, and by nobody else but Bo." for n in range(6)]
+        questions = [f"Who saw {n}?" for n in (2, "it", "number 4", "Ada")]
+        before = [predictor.predict(question, passages) for question in questions]
+        monkeypatch.setattr(predictor._model._output_layer, "temperature", temperature)
+        after = [predictor.predict(question, passages) for question in questions]
+        for old, new in zip(before, after, strict=True):
+            assert new["passage_index"] == old["passage_index"]
+            assert new["best_span"] == old["best_span"]
+            assert (new["confidence"] < old["confidence"]) == (temperature > 1)
+
     def test_no_answer(self, v2_archive: Path) -> None:
         always = Predictor.from_path(v2_archive, no_answer_threshold=0.0, n_best=2)
         never = Predictor.from_path(v2_archive, no_answer_threshold=1.0, n_best=2)

@@ -1,4 +1,3 @@
-import json
 import zipfile
 from pathlib import Path
 
@@ -60,11 +59,14 @@ class TestArtifact:
     @pytest.mark.parametrize(
         "manifest, message",
         [
-            ({"format": "other"}, "not that of an exported model"),
-            ({"format": "bidaf_answer", "version": 99}, "format version 99; .* up to 1"),
+            ('{"format": "other"}', "not that of an exported model"),
+            ('{"format": "bidaf_answer", "ver', "not that of an exported model"),
+            ('{"format": "bidaf_answer"}', "not that of an exported model"),
+            ("[]", "not that of an exported model"),
+            ('{"format": "bidaf_answer", "version": 99}', "format version 99; .* up to 1"),
         ],
     )
-    def test_other_formats_are_refused(self, manifest: dict, message: str, tmp_path: Path) -> None:
-        (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    def test_other_formats_are_refused(self, manifest: str, message: str, tmp_path: Path) -> None:
+        (tmp_path / "manifest.json").write_text(manifest)
         with pytest.raises(ExportedModelError, match=message):
             Artifact(tmp_path)

@@ -133,4 +133,4 @@ class TestCommand:
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True
         )
         assert ended.returncode == 0, ended.stderr
-        assert ended.stdout.strip() in "Ada did."
+        assert ended.stdout.strip() and ended.stdout.strip() in "Ada did."

@@ -4,6 +4,7 @@ from overrides import overrides
 
 from bidaf_plugin.modules.ensemble_rules.ensemble_rule import Candidate, EnsembleRule
 from bidaf_plugin.modules.ensemble_rules.span_distribution import SpanDistribution
+from bidaf_plugin.modules.ensemble_rules.spans_rule import SpansRule
 
 
 @EnsembleRule.register("votes")
@@ -15,8 +16,8 @@ class VotesRule(EnsembleRule):
     `score(text) = 1/M sum_m [best span of m reads text] * max_{k <= l} p1_m(k) * p2_m(l)`
 
     A text that stands in the passage several times is one answer; its place is that of the surest
-    vote. No answer is an answer, too. (The paper has the sum; the mean is the same choice, and a
-    confidence.)
+    vote. No answer is an answer, too; if all models vote for it, the spans behind it are those of
+    `SpansRule`. (The paper has the sum; the mean is the same choice, and a confidence.)
 
     Registered as an `EnsembleRule` with name "votes", the default.
     """
@@ -31,6 +32,9 @@ class VotesRule(EnsembleRule):
             surest = found.get(text, Candidate(member.best_span, 0.0))
             votes = surest.confidence + member.confidence / len(members)
             found[text] = Candidate(surest.span, votes)
+        if not found:
+            # No model has an answer. Which it would be can still be asked for.
+            yield from SpansRule().candidates(members, passage)
         # Of equal ones the surest single vote comes first.
         yield from sorted(found.values(), key=lambda candidate: -candidate.confidence)
 

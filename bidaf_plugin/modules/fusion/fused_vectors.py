@@ -3,7 +3,7 @@ from typing import List, Optional
 import torch
 
 from bidaf_plugin.nn.passage_vectors import PassageVectors
-from bidaf_plugin.nn.projections import add_projection, add_scaled_projection
+from bidaf_plugin.nn.projections import add_projection, add_scaled_projection, project
 
 
 class FusedVectors(PassageVectors):
@@ -42,8 +42,15 @@ class FusedVectors(PassageVectors):
             # Shape: (batch_size, passage_length, encoding_dim)
             product = encoded_passage * (attention @ encoded_question)
         self._product = product
+        self._whole: Optional[torch.Tensor] = None
 
     def whole(self) -> torch.Tensor:
+        # Where it is wanted at all, the modelling layer wants it and so does the output layer.
+        if self._whole is None:
+            self._whole = self._join()
+        return self._whole
+
+    def _join(self) -> torch.Tensor:
         # Shape: (batch_size, passage_length, encoding_dim)
         attended_question = self._attention @ self._encoded_question
         terms: List[torch.Tensor] = [self._encoded_passage, attended_question, self._product]
@@ -58,7 +65,7 @@ class FusedVectors(PassageVectors):
             self._encoded_passage.size(-1), dim=1
         )
         # Shape: (batch_size, question_length, output_dim)
-        projected_question = torch.nn.functional.linear(self._encoded_question, question_weight)
+        projected_question = project(self._encoded_question, question_weight)
         # Shape: (batch_size, passage_length, output_dim)
         projected = (
             torch.bmm(self._attention, projected_question)

@@ -102,7 +102,7 @@ class SpanOutputLayer(OutputLayer):
         self._end_encoder = end_encoder
         self._end_input = end_input
         self._training_target = training_target
-        self._temperature = temperature
+        self.temperature = temperature
         self._dropout = FastDropout(dropout)
         self._start_scorer = torch.nn.Linear(query_aware_dim + modeled_dim, 1)
         self._end_scorer = torch.nn.Linear(query_aware_dim + end_encoder.get_output_dim(), 1)
@@ -170,8 +170,8 @@ class SpanOutputLayer(OutputLayer):
         # Shape: (batch_size, passage_length, 2 * hidden_size)
         end_encoded = self._dropout(encode(self._end_encoder, end_input, passage_mask))
         end = self._softmax(self._end_scorer, query_aware_passage, end_encoded, passage_mask)
-        if self._temperature != 1.0 and not self.training:
-            start, end = (side.at_temperature(self._temperature) for side in (start, end))
+        if self.temperature != 1.0 and not self.training:
+            start, end = (side.at_temperature(self.temperature) for side in (start, end))
         output_dict = self.decoder.decode(start, end)
         if answer_spans is not None:
             self._add_loss(output_dict, answer_spans)

@@ -1,4 +1,4 @@
-from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import torch
 from allennlp.common.checks import ConfigurationError
@@ -76,6 +76,8 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         Between layers, as in `torch.nn.LSTM`.
     kernel : `str`, optional (default = `"auto"`)
         `"torch"` for torch's kernels, `"unrolled"` for the other way, `"auto"` for what is faster.
+    bidirectional : `bool`, optional (default = `True`)
+        There is no other choice; the configs of `lstm` have it.
     """
 
     def __init__(
@@ -85,8 +87,13 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         num_layers: int = 1,
         dropout: float = 0.0,
         kernel: str = "auto",
+        bidirectional: bool = True,
     ) -> None:
         super().__init__()
+        if not bidirectional:
+            raise ConfigurationError(
+                "unpacked_lstm is bidirectional; for one direction there is lstm"
+            )
         if kernel not in _KERNELS:
             raise ConfigurationError(
                 f"kernel is {kernel!r}; it must be one of {', '.join(_KERNELS)}"
@@ -146,15 +153,17 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         return True
 
     def forward(
-        self, inputs: Union[torch.Tensor, PassageVectors], mask: torch.BoolTensor
+        self,
+        inputs: Union[torch.Tensor, PassageVectors],
+        mask: Optional[torch.Tensor] = None,
     ) -> torch.Tensor:
         """
         # Parameters
 
         inputs : `Union[torch.Tensor, PassageVectors]`
             Shape `(batch_size, length, input_size)`.
-        mask : `torch.BoolTensor`
-            Shape `(batch_size, length)`, padding at the end.
+        mask : `torch.BoolTensor`, optional
+            Shape `(batch_size, length)`, padding at the end; without it there is none.
 
         # Returns
 
@@ -162,8 +171,13 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
             Shape `(batch_size, length, 2 * hidden_size)`, zero at padding.
         """
         vectors = WholeVectors(inputs) if isinstance(inputs, torch.Tensor) else inputs
+        if mask is None:
+            # Shape: (batch_size, length)
+            mask = vectors.whole().new_ones(vectors.whole().shape[:2], dtype=torch.bool)
         unrolled = self._kernel == "unrolled" or (
-            self._kernel == "auto" and mask.device.type == "cpu"
+            self._kernel == "auto"
+            and mask.device.type == "cpu"
+            and not torch.is_autocast_enabled("cpu")
         )
         run_layer = _run_unrolled if unrolled else _run_torch_kernels
         for layer, lstms in enumerate(zip(self._forward_lstms, self._backward_lstms, strict=True)):
@@ -189,7 +203,9 @@ def _run_unrolled(
     weights = join_directions([forward_lstm.all_weights[0], backward_lstm.all_weights[0]])
     # Shape: (batch_size, length, 2 * 4 * hidden_size)
     gate_inputs = vectors.project(weights.input_weight, weights.bias)
-    return run_bidirectional_lstm(gate_inputs, weights.recurrent_weights, mask)
+    # In mixed precision the products are not of the weights' type.
+    recurrent_weights = weights.recurrent_weights.to(gate_inputs.dtype)
+    return run_bidirectional_lstm(gate_inputs, recurrent_weights, mask)
 
 
 def _run_torch_kernels(

@@ -1,0 +1,114 @@
+"""
+Large products of matrices in single precision on the CPU, without gradients.
+
+torch multiplies by MKL, which uses only half the width of the vectors (AVX-512) that processors of AMD
+have. oneDNN, which torch has for convolutions and the like, uses all of it there, and is twice as fast.
+"""
+
+from functools import lru_cache
+from typing import Optional
+
+import torch
+
+# What is added to a total is made in blocks of so many rows, which stay in the cache.
+_ROWS_AT_ONCE = 1024
+
+
+def linear(
+    vectors: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor] = None
+) -> torch.Tensor:
+    """What `torch.nn.functional.linear` computes."""
+    if is_for_onednn(vectors, weight):
+        if not (weight.is_contiguous() or weight.t().is_contiguous()):
+            # For a part of a matrix oneDNN has nothing but its definition, a thousand times as slow.
+            weight = weight.contiguous()
+        # Shape: (num_vectors, output_dim)
+        product = torch.ops.mkldnn._linear_pointwise(
+            vectors.flatten(0, -2), weight, bias, "none", [], ""
+        )
+        # A tensor of its own and not a view, so that more can be added to it in place.
+        return torch.ops.aten._unsafe_view(product, [*vectors.shape[:-1], -1])
+    return torch.nn.functional.linear(vectors, weight, bias)
+
+
+def multiply(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """
+    # Parameters
+
+    left : `torch.Tensor`
+        Shape `(num_rows, dim)`.
+    right : `torch.Tensor`
+        Shape `(dim, num_columns)`.
+
+    # Returns
+
+    `torch.Tensor`
+        `left @ right`.
+    """
+    return linear(left, right.t())
+
+
+def multiply_transposed(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """
+    # Parameters
+
+    left : `torch.Tensor`
+        Shape `(num_rows, left_dim)`, many rows.
+    right : `torch.Tensor`
+        Shape `(num_rows, right_dim)`.
+
+    # Returns
+
+    `torch.Tensor`
+        `left.t() @ right`, shape `(left_dim, right_dim)`.
+    """
+    if is_for_onednn(left, right) and right.size(1) < left.size(1):
+        # oneDNN copies a first factor that is transposed: that should be the smaller one.
+        return multiply(right.t(), left).t().contiguous()
+    return multiply(left.t(), right)
+
+
+def add_product(total: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """
+    # Parameters
+
+    total : `torch.Tensor`
+        To which it is added in place, shape `(num_rows, num_columns)`.
+    left, right : `torch.Tensor`
+        As for `multiply`.
+
+    # Returns
+
+    `torch.Tensor`
+        `total`.
+    """
+    if not is_for_onednn(left, right):
+        return total.addmm_(left, right)
+    for some_total, some_left in zip(
+        total.split(_ROWS_AT_ONCE), left.split(_ROWS_AT_ONCE), strict=True
+    ):
+        some_total.add_(multiply(some_left, right))
+    return total
+
+
+def is_for_onednn(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether oneDNN is the faster way to multiply these."""
+    return (
+        left.dtype == right.dtype == torch.float32
+        and left.device.type == right.device.type == "cpu"
+        and min(left.numel(), right.numel()) > 0
+        and is_onednn_faster()
+    )
+
+
+@lru_cache(maxsize=1)
+def is_onednn_faster() -> bool:
+    """Whether this is a processor that MKL makes too little of."""
+    capabilities = torch.cpu.get_capabilities()
+    return (
+        torch.backends.mkl.is_available()
+        and torch.backends.mkldnn.is_available()
+        and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+        and str(capabilities.get("cpu_name")).startswith("AMD")
+        and bool(capabilities.get("avx512_f"))
+    )
