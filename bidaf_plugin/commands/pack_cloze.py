@@ -35,7 +35,8 @@ class PackCloze(Action):
         parser.add_argument(
             "--skip-bad",
             action="store_true",
-            help="skip and count files that cannot be used, instead of stopping at the first",
+            help="skip and count questions that cannot be used, instead of stopping at the first; a "
+            "truncated or damaged archive always stops",
         )
         parser.add_argument("-f", "--force", action="store_true", help="replace OUT if it exists")
 

@@ -61,7 +61,7 @@ def iterate_questions(
 
     path : `str`
     bad : `BadQuestions`
-        Decides what happens with files that cannot be read and with damaged parts of archives.
+        Decides what happens with single questions that cannot be read.
     shard : `Shard`, optional
         Which share to read.
     limit : `int`, optional (default = `None`)
@@ -69,6 +69,11 @@ def iterate_questions(
         stretches, deals out so many from its beginning; otherwise whoever reads stops by itself.
     is_wanted : `Callable[[str], bool]`, optional
         Told an id, whether the question is wanted. The others are not read, where they are files.
+
+    # Raises
+
+    `DataError`, if there is nothing to read, and where an archive or a packed file is damaged: then
+    an unknown part of the data is missing, and that is no matter of single questions.
     """
     local_path, folder = _resolve(path)
     if folder:
@@ -80,7 +85,7 @@ def iterate_questions(
         num_questions = packed.num_questions
         if limit is not None:
             num_questions = min(num_questions, limit)
-        questions = packed.read(*shard.stretch(num_questions), bad)
+        questions = packed.read(*shard.stretch(num_questions))
         yield from (question for question in questions if is_wanted(question.id))
     elif local_path.endswith(EXTENSION):
         if shard.number == 0:
@@ -175,12 +180,10 @@ def _iterate_tar(
                 f"{path}: neither a folder, nor a tar archive, nor a packed file that can be read "
                 f"({error})"
             ) from error
-        bad.handle(
-            QuestionError(
-                f"{path}: truncated or damaged after {num_questions} questions ({error})",
-                "damaged archive",
-            )
-        )
+        # Never skipped: nobody knows how many questions are missing.
+        raise DataError(
+            f"{path}: truncated or damaged after {num_questions:,} questions ({error})"
+        ) from error
     if num_questions == 0:
         below = f" below {folder!r}" if folder else ""
         raise DataError(f"{path}: there are no {EXTENSION} files{below}")

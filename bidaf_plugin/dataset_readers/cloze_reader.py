@@ -76,7 +76,8 @@ class BidafClozeReader(DatasetReader):
         False, for prediction: files need not have an answer. Those without have no score.
     skip_bad : `bool`, optional (default = `False`)
         Skip questions that cannot be used instead of stopping at the first. How many of which kind
-        is logged, and in `skipped` after a `read`.
+        is logged, and in `skipped` after a `read`. An archive or a packed file that is truncated or
+        damaged always stops reading.
     seed : `int`, optional (default = `None`)
         Draw the names of the entities of each question from this number, the same at each read and
         by whatever worker, so that the same weights always have the same score: for evaluation.

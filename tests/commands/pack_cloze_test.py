@@ -60,6 +60,14 @@ class TestPackCloze:
         summary = capsys.readouterr().out
         assert "5 questions" in summary and "2 questions skipped" in summary
 
+    def test_a_truncated_archive_stops_even_who_skips_bad_questions(self, tmp_path: Path) -> None:
+        names = [f"{number}.question" for number in range(40)]
+        path, out = write_tar(tmp_path / "a.tar.gz", names), tmp_path / "packed"
+        path.write_bytes(path.read_bytes()[:-40])
+        with pytest.raises(DataError, match=r"a\.tar\.gz: truncated or damaged after \d+ questions"):
+            run(path, out, "--skip-bad")
+        assert not out.exists()
+
     def test_goes_on_after_an_interruption(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:

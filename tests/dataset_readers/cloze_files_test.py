@@ -154,11 +154,10 @@ class TestTar:
         with tarfile.open(path) as archive:
             cut = archive.getmembers()[2].offset
         path.write_bytes(path.read_bytes()[:cut])
-        with pytest.raises(DataError, match="damaged after 2 questions.*end mark"):
-            ids(path)
-        bad = BadQuestions(skip=True)
-        assert len(list(iterate_questions(str(path), bad))) == 2
-        assert bad.counts == {"damaged archive": 1}
+        # Not even who skips bad questions goes on: an unknown number of good ones is missing.
+        for skip in (False, True):
+            with pytest.raises(DataError, match="archive: .*damaged after 2 questions.*end mark"):
+                list(iterate_questions(str(path), BadQuestions(skip)))
 
     @pytest.mark.parametrize("mode", ["w", "w:gz"])
     def test_a_damaged_member_is_noticed(self, tmp_path: Path, mode: str) -> None:
@@ -168,11 +167,9 @@ class TestTar:
         content = bytearray(path.read_bytes())
         content[member.offset] ^= 1
         path.write_bytes(gzip.compress(content) if mode == "w:gz" else content)
-        with pytest.raises(DataError, match="damaged after 2 questions.*more behind"):
-            ids(path)
-        bad = BadQuestions(skip=True)
-        assert len(list(iterate_questions(str(path), bad))) == 2
-        assert bad.counts == {"damaged archive": 1}
+        for skip in (False, True):
+            with pytest.raises(DataError, match="damaged after 2 questions.*more behind"):
+                list(iterate_questions(str(path), BadQuestions(skip)))
 
     def test_a_wrong_checksum_is_noticed(self, tmp_path: Path) -> None:
         path = write_tar(tmp_path / "archive", ["1.question"])

@@ -27,6 +27,7 @@ from tests.cloze_helpers import (
     read,
     window_words,
     write_folder,
+    write_tar,
 )
 from tests.helpers import as_tensors
 
@@ -187,6 +188,19 @@ class TestBidafClozeReader:
         write_folder(tmp_path, 0, {"bad.question": ""})
         with pytest.raises(DataError, match="not one question can be used"):
             read(tmp_path, skip_bad=True)
+
+    @pytest.mark.parametrize("kind", ["tar", "packed"])
+    def test_damaged_data_is_never_skipped(self, tmp_path: Path, kind: str) -> None:
+        path = write_tar(tmp_path / "data", [f"{number}.question" for number in range(9)])
+        content = path.read_bytes()[:-10]
+        if kind == "packed":
+            path.unlink()
+            pack(str(TINY_CLOZE), str(path))
+            content = path.read_bytes()
+            content = content[:100] + bytes([content[100] ^ 1]) + content[101:]
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"data: .*damaged after \d questions"):
+            read(path, skip_bad=True)
 
     def test_max_instances(self) -> None:
         assert len(read(TINY_CLOZE, max_instances=2)) == 2

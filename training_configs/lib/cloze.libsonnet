@@ -10,7 +10,9 @@
   max_windows:: 4000,
   max_words:: null,  // of a batch, padded: for whole articles
   max_instances_in_memory:: 4096,
-  skip_bad:: true,  // leave out, and count, training questions whose answer is not in the article
+  // Leave out, and count, single training questions that cannot be used: most have an answer that is not in
+  // the article. A truncated or damaged archive is an error all the same.
+  skip_bad:: true,
 
   batch_size:: 48,  // of all processes together, if there is `distributed`
   num_epochs:: 8,
