@@ -14,9 +14,9 @@ class BadQuestions:
     # Parameters
 
     skip : `bool`
-        True: skip, count by kind, and name the first few in the log.
+        True: skip, count by kind, and name the first few of each kind in the log.
     max_named : `int`, optional (default = `10`)
-        How many are named in the log.
+        How many of a kind are named in the log. A kind that is frequent hides no other.
     """
 
     def __init__(self, skip: bool, max_named: int = 10) -> None:
@@ -28,9 +28,9 @@ class BadQuestions:
         """Raises `error`, or counts it."""
         if not self._skip:
             raise error
-        if self.total < self._max_named:
+        if self.counts[error.kind] < self._max_named:
             logger.warning("skipped: %s", error)
-        self.counts[error.kind] += error.count
+        self.counts[error.kind] += 1
 
     @property
     def total(self) -> int:

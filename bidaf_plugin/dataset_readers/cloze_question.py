@@ -26,14 +26,11 @@ class QuestionError(DataError):
         The file and what is wrong with it.
     kind : `str`
         The same in two or three words, to count by.
-    count : `int`, optional (default = `1`)
-        How many questions are lost.
     """
 
-    def __init__(self, message: str, kind: str, count: int = 1) -> None:
+    def __init__(self, message: str, kind: str) -> None:
         super().__init__(message)
         self.kind = kind
-        self.count = count
 
 
 class ClozeQuestion(NamedTuple):
