@@ -81,18 +81,29 @@ class ClozePredictor(QuestionPredictor):
     def make_questions(self, records: Sequence[JsonDict]) -> List[Instance]:
         return self._batch_json_to_instances(list(records))
 
-    @overrides
-    def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
-        """Answers any number of questions, in batches that the machine can hold."""
-        return self._predict_all(instances)
-
     @overrides(check_signature=False)
     def predict_batches(
-        self, questions: Sequence[Instance]
+        self, questions: Sequence[Instance], batch_size: Optional[int] = None
     ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
+        """
+        Answers questions in batches.
+
+        # Parameters
+
+        questions : `Sequence[Instance]`
+        batch_size : `int`, optional (default = `None`)
+            Questions per batch, at most. A batch never has more words than the machine can hold.
+
+        # Returns
+
+        `Iterator[Tuple[List[int], List[JsonDict]]]`
+            For each batch, where its questions stand in `questions`, and the answers to them.
+        """
         for instance in questions:
             self._dataset_reader.apply_token_indexers(instance)
-        sampler = WindowBudgetSampler(len(questions) or 1, max_words=MAX_WORDS, shuffle=False)
+        sampler = WindowBudgetSampler(
+            batch_size or max(len(questions), 1), max_words=MAX_WORDS, shuffle=False
+        )
         for places in sampler.get_batch_indices(questions):
             answers = self._model.forward_on_instances([questions[place] for place in places])
             # Not through AllenNLP's `sanitize`, which makes the text "None" of None. All is plain
