@@ -1,8 +1,9 @@
 import gzip
 import os
 import tarfile
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, List
+from typing import Any, Callable, Iterator, List
 
 import pytest
 
@@ -54,6 +55,21 @@ class TestIterateQuestions:
         assert sorted(ids(folder)) == numbered(7)
         shares = [ids(folder, Shard(number, 3)) for number in range(3)]
         assert sorted(id for share in shares for id in share) == numbered(7)
+        # The first question is there before the folder is listed to its end.
+        listed: List[str] = []
+        scandir = os.scandir
+
+        @contextmanager
+        def scan_and_note(path: str) -> Iterator[Iterator[os.DirEntry]]:
+            with scandir(path) as entries:
+                yield (listed.append(entry.name) or entry for entry in entries)  # type: ignore
+
+        monkeypatch.setattr(os, "scandir", scan_and_note)
+        questions = iterate_questions(str(folder), STRICT)
+        next(questions)
+        # MAX_SORTED and one more, besides the two that are no questions.
+        assert 3 + 1 <= len(listed) <= 3 + 1 + 2 < 7 + 2
+        assert len(list(questions)) == 7 - 1
 
     def test_a_folder_is_listed_once(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         listed: List[str] = []
