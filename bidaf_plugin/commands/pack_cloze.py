@@ -7,7 +7,7 @@ from overrides import overrides
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
-from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
+from bidaf_plugin.dataset_readers.cloze_files import SeveralFoldersError, iterate_questions
 from bidaf_plugin.dataset_readers.cloze_question import QuestionError, parse_question
 from bidaf_plugin.dataset_readers.packed_cloze_writer import PackedClozeWriter
 
@@ -57,13 +57,19 @@ def pack(source: str, out: str, skip_bad: bool = False) -> str:
         if writer.num_resumed:
             print(f"{writer.num_resumed:,} questions are in {writer.partial_path} already")
         questions = iterate_questions(source, bad, is_wanted=lambda id: not writer.is_packed(id))
-        for question in Tqdm.tqdm(questions, desc="packing", unit="question"):
-            try:
-                parse_question(question.content, question.place, question.id)
-            except QuestionError as error:
-                bad.handle(error)
-            else:
-                writer.add(question.id, question.content)
+        try:
+            for question in Tqdm.tqdm(questions, desc="packing", unit="question"):
+                try:
+                    parse_question(question.content, question.place, question.id)
+                except QuestionError as error:
+                    bad.handle(error)
+                else:
+                    writer.add(question.id, question.content)
+        except SeveralFoldersError:
+            # Noticed late: an archive has no list of its files. The command that names a folder has
+            # another source, which could not go on with what was packed.
+            writer.discard()
+            raise
         bad.report(source, writer.num_questions)
         writer.finish()
     size = os.path.getsize(out)

@@ -29,6 +29,10 @@ _DAMAGES = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError)
 IsWanted = Callable[[str], bool]
 
 
+class SeveralFoldersError(DataError):
+    """An archive has questions in several folders, and none of them is named."""
+
+
 class Shard(NamedTuple):
     """The share of one of several readers, each of which reads the questions of no other."""
 
@@ -200,7 +204,7 @@ def _find_questions(
             continue
         parent = os.path.dirname(name)
         if not folder and only_parent not in (None, parent):
-            raise DataError(
+            raise SeveralFoldersError(
                 f"{path}: there are questions in several folders, {only_parent!r} and "
                 f"{parent!r}: name one of them, like '{path}!{parent}'"
             )

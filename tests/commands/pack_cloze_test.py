@@ -38,6 +38,18 @@ class TestPackCloze:
         path = write_tar(tmp_path / "a.tar.gz", ["a/1.question", "b/2.question", "b/3.question"])
         assert "2 questions" in pack(f"{path}!b", str(tmp_path / "packed"))
 
+    def test_several_folders_leave_nothing_that_blocks_the_corrected_command(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # Blocks are written before the second folder is met.
+        monkeypatch.setattr(packed_cloze_writer, "BLOCK_SIZE", 500)
+        names = [f"{folder}/{number}.question" for folder in "ab" for number in range(20)]
+        path, out = write_tar(tmp_path / "a.tar.gz", names), tmp_path / "packed"
+        with pytest.raises(DataError, match=r"several folders.*a\.tar\.gz!b'"):
+            run(path, out)
+        assert os.listdir(tmp_path) == ["a.tar.gz"]
+        assert "20 questions" in pack(f"{path}!b", str(out))
+
     def test_an_existing_file_is_not_replaced(self, tmp_path: Path) -> None:
         out = tmp_path / "packed"
         out.write_text("precious")
