@@ -14,7 +14,9 @@
   // the article. A truncated or damaged archive is an error all the same.
   skip_bad:: true,
 
-  batch_size:: 48,  // of all processes together, if there is `distributed`
+  // Of all processes together, if there is `distributed` in the config file. With `-o`, which changes what
+  // this file has become, each process has as many.
+  batch_size:: 48,
   num_epochs:: 8,
   patience:: 1,  // "early stop when the accuracy on validation data starts to drop"
 
