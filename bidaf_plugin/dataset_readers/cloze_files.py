@@ -98,6 +98,15 @@ def iterate_questions(
         yield from _iterate_tar(local_path, path, folder, bad, shard, is_wanted)
 
 
+def read_question_file(path: str) -> RawQuestion:
+    """A single `.question` file, and nothing else."""
+    local_path, folder = _resolve(path)
+    is_file = local_path.endswith(EXTENSION) and os.path.isfile(local_path)
+    if folder or not is_file or is_packed(local_path):
+        raise DataError(f"{path}: expected a single {EXTENSION} file")
+    return _read_file(local_path)
+
+
 def _resolve(path: str) -> Tuple[str, str]:
     """The local path, and the folder inside of it if one is named."""
     archive, exclamation_mark, folder = path.rpartition("!")

@@ -8,8 +8,7 @@ from allennlp.predictors import Predictor
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
-from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
+from bidaf_plugin.dataset_readers.cloze_files import read_question_file
 from bidaf_plugin.dataset_readers.cloze_question import (
     ENTITY,
     ClozeQuestion,
@@ -66,10 +65,10 @@ class ClozePredictor(QuestionPredictor):
 
     def predict_question_file(self, path: str) -> JsonDict:
         """
-        Answers a `.question` file. (`allennlp predict --use-dataset-reader` answers a folder, an archive
-        or a packed file of them.) It need not have an answer.
+        Answers a `.question` file. It need not have an answer. Folders, archives and packed files of them
+        are refused: `allennlp predict --use-dataset-reader` answers those.
         """
-        (raw,) = iterate_questions(str(path), BadQuestions(skip=False), limit=1)
+        raw = read_question_file(str(path))
         question = parse_question(raw.content, raw.place, raw.id, needs_answer=False)
         return self.predict_instance(self._dataset_reader.question_to_instance(question))
 

@@ -7,10 +7,17 @@ from typing import Any, List
 import pytest
 from allennlp.predictors import Predictor
 
+from bidaf_plugin.commands.pack_cloze import pack
 from bidaf_plugin.commands.predict import PredictManager
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import ClozePredictor, cloze_predictor
-from tests.cloze_helpers import TINY_CLOZE, UNANSWERABLE_CLOZE, question_text, write_folder
+from tests.cloze_helpers import (
+    TINY_CLOZE,
+    UNANSWERABLE_CLOZE,
+    question_text,
+    write_folder,
+    write_tar,
+)
 
 RECORD = {
     "id": "q1",
@@ -158,6 +165,18 @@ class TestClozePredictor:
             predictor.predict_question_file(str(path))
         with pytest.raises(DataError, match="no such file"):
             predictor.predict_question_file(str(tmp_path / "other.question"))
+
+    def test_only_a_single_question_file_is_taken_for_one(
+        self, predictor: ClozePredictor, tmp_path: Path
+    ) -> None:
+        folder = write_folder(tmp_path / "folder.question", 1)
+        archive = write_tar(tmp_path / "a.tar.gz", ["x/1.question"])
+        # Each has one question, so that it is not their number that is refused.
+        packed = tmp_path / "packed.question"
+        pack(str(folder), str(packed))
+        for path in (folder, archive, f"{archive}!x", packed):
+            with pytest.raises(DataError, match="expected a single .question file"):
+                predictor.predict_question_file(str(path))
 
 
 class TestPredictCommand:
