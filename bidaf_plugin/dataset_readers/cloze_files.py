@@ -184,7 +184,12 @@ def _iterate_tar(
         with tarfile.open(local_path, "r:*") as archive:
             for member, name, id in _find_questions(archive, path, folder):
                 if num_questions % shard.num_shards == shard.number and is_wanted(id):
-                    yield RawQuestion(f"{path}, {name}", id, _read_member(archive, member))
+                    place = f"{path}, {name}"
+                    if member.isfile():
+                        yield RawQuestion(place, id, _read_member(archive, member))
+                    else:
+                        # What it names may stand before it, where an archive is not read again.
+                        bad.handle(QuestionError(f"{place}: is a link", "link in archive"))
                 num_questions += 1
             _check_end(archive)
     except _DAMAGES as error:
@@ -205,11 +210,15 @@ def _iterate_tar(
 def _find_questions(
     archive: tarfile.TarFile, path: str, folder: str
 ) -> Iterator[Tuple[tarfile.TarInfo, str, str]]:
-    """The questions below a folder, or of the only one that has any: member, name and id."""
+    """
+    The questions below a folder, or of the only one that has any: member, name and id. Members may be
+    links.
+    """
     only_parent: Optional[str] = None
     for member in _members(archive):
         name = member.name.removeprefix("./")
-        if not member.isfile() or not _is_question(name) or not _is_below(name, folder):
+        is_file_or_link = member.isfile() or member.issym() or member.islnk()
+        if not is_file_or_link or not _is_question(name) or not _is_below(name, folder):
             continue
         parent = os.path.dirname(name)
         if not folder and only_parent not in (None, parent):

@@ -195,6 +195,22 @@ class TestTar:
         with pytest.raises(DataError, match="CRC"):
             ids(path)
 
+    @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
+    def test_links_are_named_or_counted(self, tmp_path: Path, kind: bytes) -> None:
+        path = write_tar(tmp_path / "archive", ["x/1.question", "x/2.question"], "w")
+        with tarfile.open(path, "a") as archive:
+            for name in ("x/3.question", "x/README"):
+                link = tarfile.TarInfo(name)
+                link.type, link.linkname = kind, "x/1.question"
+                archive.addfile(link)
+        with pytest.raises(DataError, match=r"archive, x/3\.question: is a link"):
+            ids(path)
+        bad = BadQuestions(skip=True)
+        assert [question.id for question in iterate_questions(str(path), bad)] == ["1", "2"]
+        assert bad.counts == {"link in archive": 1}
+        # Of several readers one counts it.
+        assert ids(path, Shard(1, 3)) == ["2"]
+
     def test_neither_folder_nor_archive(self, tmp_path: Path) -> None:
         path = tmp_path / "text.gz"
         path.write_bytes(gzip.compress(b"no archive"))
