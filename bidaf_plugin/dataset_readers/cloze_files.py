@@ -5,6 +5,7 @@ by `allennlp bidaf pack-cloze`, or a single `.question` file. All are read one q
 
 import lzma
 import os
+import posixpath
 import tarfile
 import zlib
 from itertools import chain, islice
@@ -112,8 +113,10 @@ def _resolve(path: str) -> Tuple[str, str]:
     archive, exclamation_mark, folder = path.rpartition("!")
     if not exclamation_mark or os.path.exists(path):
         archive, folder = path, ""
+    # The names of members are compared without "./".
+    folder = posixpath.normpath(folder.strip("/")) if folder else ""
     try:
-        return str(cached_path(archive)), folder.strip("/")
+        return str(cached_path(archive)), "" if folder == "." else folder
     except FileNotFoundError as error:
         raise DataError(f"{archive}: there is no such file or folder") from error
 

@@ -138,7 +138,7 @@ class TestTar:
     def test_archives(self, tmp_path: Path, mode: str) -> None:
         names = [f"./x/{id}.question" for id in numbered(5)] + ["x/README", "x/._q.question"]
         path = write_tar(tmp_path / "archive", names, mode)
-        assert ids(path) == numbered(5)
+        assert ids(path) == ids(f"{path}!./x") == ids(f"{path}!./") == numbered(5)
         assert ids(path, Shard(1, 2)) == ["q0001", "q0003"]
         (question,) = iterate_questions(str(path), STRICT, Shard(4, 5))
         assert question.place == f"{path}, x/q0004.question"
@@ -148,6 +148,8 @@ class TestTar:
         path = write_tar(tmp_path / "a.tar.gz", names)
         assert ids(f"{path}!a/test") == ["2", "more/3"]
         assert ids(f"{path}!a/training/") == ["1"]
+        for folder in ("./a/test", "a/./test/", "/a//test"):
+            assert ids(f"{path}!{folder}") == ["2", "more/3"]
         with pytest.raises(DataError, match=r"several folders.*a\.tar\.gz!a/test'"):
             ids(path)
         with pytest.raises(DataError, match=r"no \.question files below 'a/te'"):
