@@ -38,6 +38,11 @@ class PackCloze(Action):
             help="skip and count questions that cannot be used, instead of stopping at the first; a "
             "truncated or damaged archive always stops",
         )
+        parser.add_argument(
+            "--without-answers",
+            action="store_true",
+            help="take questions without an answer, too, for prediction",
+        )
         parser.add_argument("-f", "--force", action="store_true", help="replace OUT if it exists")
 
     @overrides
@@ -45,13 +50,25 @@ class PackCloze(Action):
         if os.path.exists(args.out) and not args.force:
             raise DataError(f"{args.out} exists: use --force to replace it")
         try:
-            print(pack(args.source, args.out, args.skip_bad))
+            print(pack(args.source, args.out, args.skip_bad, not args.without_answers))
         except KeyboardInterrupt:
             raise SystemExit("Interrupted: the same command goes on where it stopped.") from None
 
 
-def pack(source: str, out: str, skip_bad: bool = False) -> str:
-    """Packs, verifies and says what was packed."""
+def pack(source: str, out: str, skip_bad: bool = False, needs_answer: bool = True) -> str:
+    """
+    Packs, verifies and says what was packed.
+
+    # Parameters
+
+    source : `str`
+        A folder, an archive, or a folder of an archive.
+    out : `str`
+    skip_bad : `bool`, optional (default = `False`)
+        Skip and count questions that cannot be used.
+    needs_answer : `bool`, optional (default = `True`)
+        False: a question without an answer can be used.
+    """
     bad = BadQuestions(skip_bad)
     with PackedClozeWriter(out, os.path.realpath(source)) as writer:
         if writer.num_resumed:
@@ -60,7 +77,7 @@ def pack(source: str, out: str, skip_bad: bool = False) -> str:
         try:
             for question in Tqdm.tqdm(questions, desc="packing", unit="question"):
                 try:
-                    parse_question(question.content, question.place, question.id)
+                    parse_question(question.content, question.place, question.id, needs_answer)
                 except QuestionError as error:
                     bad.handle(error)
                 else:

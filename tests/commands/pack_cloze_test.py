@@ -72,6 +72,15 @@ class TestPackCloze:
         summary = capsys.readouterr().out
         assert "5 questions" in summary and "2 questions skipped" in summary
 
+    def test_questions_without_an_answer_can_be_packed(self, tmp_path: Path) -> None:
+        unanswered = {"mine.question": question_text(answer="")}
+        folder, out = write_folder(tmp_path / "questions", 1, unanswered), tmp_path / "packed"
+        with pytest.raises(DataError, match="mine.question: the answer is missing"):
+            run(folder, out)
+        run(folder, out, "--without-answers")
+        instances = list(BidafClozeReader(needs_answer=False).read(str(out)))
+        assert [instance["metadata"]["answer"] for instance in instances] == [None, "@entity1"]
+
     def test_a_truncated_archive_stops_even_who_skips_bad_questions(self, tmp_path: Path) -> None:
         names = [f"{number}.question" for number in range(40)]
         path, out = write_tar(tmp_path / "a.tar.gz", names), tmp_path / "packed"
