@@ -41,9 +41,12 @@ class BadQuestions:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.most_common())
         return f"{self.total:,} questions skipped: {kinds}" if kinds else "no questions skipped"
 
-    def report(self, place: str, num_good: int) -> None:
-        """Says at the end how many were skipped; all of them is too many."""
-        if self.total and not num_good:
+    def report(self, place: str, num_good: int, is_share: bool = False) -> None:
+        """
+        Says at the end how many were skipped; all of them is too many, unless these were a share of the
+        questions, of which other readers read the rest.
+        """
+        if self.total and not num_good and not is_share:
             raise DataError(f"{place}: not one question can be used; {self.summary()}")
         if self.total:
             logger.warning("%s: %s; %d read", place, self.summary(), num_good)

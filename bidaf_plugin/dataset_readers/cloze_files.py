@@ -55,7 +55,7 @@ def iterate_questions(
     path: str,
     bad: BadQuestions,
     shard: Shard = Shard(),  # noqa: B008
-    limit: Optional[int] = None,
+    is_limited: bool = False,
     is_wanted: IsWanted = _everything,
 ) -> Iterator[RawQuestion]:
     """
@@ -69,9 +69,10 @@ def iterate_questions(
         Decides what happens with single questions that cannot be read.
     shard : `Shard`, optional
         Which share to read.
-    limit : `int`, optional (default = `None`)
-        How many questions are enough for all shares together. A packed file, which is dealt out in
-        stretches, deals out so many from its beginning; otherwise whoever reads stops by itself.
+    is_limited : `bool`, optional (default = `False`)
+        Whether all readers together want some questions from the beginning, and will stop by themselves
+        when they have enough that can be used. A packed file is then dealt out question by question,
+        like files, instead of in stretches, of which only the first would begin at the beginning.
     is_wanted : `Callable[[str], bool]`, optional
         Told an id, whether the question is wanted. The others are not read, where they are files.
 
@@ -86,17 +87,21 @@ def iterate_questions(
     elif os.path.isdir(local_path):
         yield from _iterate_folder(local_path, bad, shard, is_wanted)
     elif is_packed(local_path):
-        packed = PackedCloze(local_path)
-        num_questions = packed.num_questions
-        if limit is not None:
-            num_questions = min(num_questions, limit)
-        questions = packed.read(*shard.stretch(num_questions))
+        questions = _iterate_packed(PackedCloze(local_path), shard, is_limited)
         yield from (question for question in questions if is_wanted(question.id))
     elif local_path.endswith(EXTENSION):
         if shard.number == 0:
             yield _read_file(local_path)
     else:
         yield from _iterate_tar(local_path, path, folder, bad, shard, is_wanted)
+
+
+def _iterate_packed(packed: PackedCloze, shard: Shard, is_limited: bool) -> Iterator[RawQuestion]:
+    if is_limited:
+        questions = packed.read(0, packed.num_questions)
+        return islice(questions, shard.number, None, shard.num_shards)
+    # Nobody reads the blocks of others.
+    return packed.read(*shard.stretch(packed.num_questions))
 
 
 def read_question_file(path: str) -> RawQuestion:

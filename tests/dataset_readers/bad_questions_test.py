@@ -37,3 +37,9 @@ class TestBadQuestions:
         bad.handle(QuestionError("a: bad", "bad"))
         with pytest.raises(DataError, match="data: not one question can be used; 1 questions"):
             bad.report("data", 0)
+
+    def test_all_of_a_share_is_not(self, caplog: pytest.LogCaptureFixture) -> None:
+        bad = BadQuestions(skip=True)
+        bad.handle(QuestionError("a: bad", "bad"))
+        bad.report("data", 0, is_share=True)
+        assert caplog.records[-1].getMessage() == "data: 1 questions skipped: 1 bad; 0 read"

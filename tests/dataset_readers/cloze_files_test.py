@@ -118,7 +118,7 @@ class TestIterateQuestions:
         opened: List[str] = []
         monkeypatch.setattr(cloze_files, "_read_file", noting(opened, cloze_files._read_file))
         for path in (folder, archive, packed):
-            assert ids(path, Shard(1, 2), None, lambda id: id > "q0003") == (
+            assert ids(path, Shard(1, 2), False, lambda id: id > "q0003") == (
                 ["q0004", "q0005", "q0006"] if path == packed else ["q0005"]
             )
         assert opened == [str(folder / "q0005.question")]
@@ -237,10 +237,12 @@ class TestPacked:
         assert [len(share) for share in shares] == [3, 3, 3, 2]
         assert [id for share in shares for id in share] == numbered(11)
 
-    def test_a_limit_keeps_the_first(self, tmp_path: Path) -> None:
-        packed = tmp_path / "packed"
-        pack(str(write_folder(tmp_path / "questions", 11)), str(packed))
-        assert ids(packed, Shard(0, 2), 5) + ids(packed, Shard(1, 2), 5) == numbered(5)
+    def test_who_wants_the_first_ones_gets_them_dealt_out_like_files(self, tmp_path: Path) -> None:
+        folder, packed = write_folder(tmp_path / "questions", 11), tmp_path / "packed"
+        pack(str(folder), str(packed))
+        for number in range(3):
+            shard = Shard(number, 3)
+            assert ids(packed, shard, True) == ids(folder, shard, True) == numbered(11)[number::3]
 
 
 @needs_real_data
