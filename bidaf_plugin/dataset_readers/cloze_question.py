@@ -159,7 +159,8 @@ def split_words(text: str) -> List[str]:
     """
     words = []
     for chunk in text.split():
-        if chunk.startswith("@") and (chunk == PLACEHOLDER or ENTITY.fullmatch(chunk)):
+        # Most words have no "@", and need no second look.
+        if "@" not in chunk or chunk == PLACEHOLDER or ENTITY.fullmatch(chunk):
             words.append(chunk)
         else:
             words += [word for word in _GLUED_NAME.split(chunk) if word]

@@ -85,7 +85,9 @@ class TestPackedCloze:
         content[packed._block_places[1] + packed_cloze.BLOCK_HEAD.size] ^= 1
         path.write_bytes(content)
         first, end = packed._questions_before[1:3]
-        message = f"packed: .*damaged after {first} questions, in its block 1: its checksum is wrong"
+        message = (
+            f"packed: .*damaged after {first} questions, in its block 1: its checksum is wrong"
+        )
         with pytest.raises(DataError, match=message):
             contents(packed, 0, 20)
         # Who reads another part does not meet it.
