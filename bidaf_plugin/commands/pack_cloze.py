@@ -7,7 +7,8 @@ from overrides import overrides
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
-from bidaf_plugin.dataset_readers.cloze_files import SeveralFoldersError, iterate_questions
+from bidaf_plugin.dataset_readers.cloze_archive import SeveralFoldersError
+from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
 from bidaf_plugin.dataset_readers.cloze_question import QuestionError, parse_question
 from bidaf_plugin.dataset_readers.packed_cloze_writer import PackedClozeWriter
 

@@ -3,6 +3,7 @@ One cloze question of [Hermann et al. (2015)](https://arxiv.org/abs/1506.03340):
 file says, checked.
 """
 
+import os
 import re
 from typing import Dict, List, NamedTuple, Optional
 
@@ -11,9 +12,19 @@ from bidaf_plugin.common.errors import DataError
 # ASCII digits only, and nothing around them: neither "@", a twitter handle nor "@entity3s" is one.
 ENTITY = re.compile(r"@entity[0-9]+")
 PLACEHOLDER = "@placeholder"
+EXTENSION = ".question"
 
 _PARTS = ("URL", "article", "question", "answer")
 _GLUED_NAME = re.compile(rf"(?<!\w)(@entity[0-9]+|{PLACEHOLDER})(?!\w)")
+
+
+def is_question_file(name: str) -> bool:
+    # "._x.question" are the shadows that archives made on a Mac carry.
+    return name.endswith(EXTENSION) and not os.path.basename(name).startswith("._")
+
+
+def id_of_file(name: str) -> str:
+    return name.removesuffix(EXTENSION)
 
 
 class QuestionError(DataError):

@@ -85,7 +85,9 @@ class TestPackCloze:
         names = [f"{number}.question" for number in range(40)]
         path, out = write_tar(tmp_path / "a.tar.gz", names), tmp_path / "packed"
         path.write_bytes(path.read_bytes()[:-40])
-        with pytest.raises(DataError, match=r"a\.tar\.gz: truncated or damaged after \d+ questions"):
+        with pytest.raises(
+            DataError, match=r"a\.tar\.gz: truncated or damaged after \d+ questions"
+        ):
             run(path, out, "--skip-bad")
         assert not out.exists()
 
