@@ -44,7 +44,7 @@ class CompactTextField(TextField):
     def index(self, vocab: Vocabulary) -> None:
         self._vocab = vocab
         # Of indexers without a table.
-        self._indexed_tokens = {}
+        self._indexed_tokens = {}  # type: ignore[misc]
         for name, indexer in self.token_indexers.items():
             if not isinstance(indexer, WordIndexer):
                 self._indexed_tokens[name] = indexer.tokens_to_indices(self.tokens, vocab)
@@ -89,7 +89,7 @@ class CompactTextField(TextField):
     def duplicate(self) -> "CompactTextField":
         indexers = None if self._token_indexers is None else dict(self._token_indexers)
         copied = type(self)(deepcopy(self.tokens), indexers)
-        copied._indexed_tokens = deepcopy(self._indexed_tokens)
+        copied._indexed_tokens = deepcopy(self._indexed_tokens)  # type: ignore[misc]
         copied._vocab = self._vocab
         return copied
 

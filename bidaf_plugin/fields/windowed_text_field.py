@@ -39,7 +39,7 @@ class WindowedTextField(Field[TextFieldTensors]):
     ) -> None:
         self._distinct_words = CompactTextField([], token_indexers)
         # Not in the constructor, which looks at the type of each token.
-        self._distinct_words.tokens = distinct_tokens
+        self._distinct_words.tokens = distinct_tokens  # type: ignore[misc]
         self.word_numbers = word_numbers
         self.windows = windows
 
