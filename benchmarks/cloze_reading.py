@@ -19,6 +19,8 @@ from benchmarks.machine import resident_memory
 from benchmarks.systems import ROOT, BenchmarkError
 
 CONFIG = ROOT / "training_configs" / "bidaf_cnn.jsonnet"
+# Larger folders than `MAX_SORTED` are read in another way: it is that one that is measured.
+NUM_QUESTIONS = 150_000
 # Memory is looked at so many times while the questions are read.
 NUM_LOOKS = 10
 
@@ -33,14 +35,16 @@ def measure(path: Path, num_questions: int) -> Measured:
 
     `Measured`
         `first_batch_seconds`, from the start of reading, with a vocabulary, to the tensors of a batch,
-        `questions_per_second` of reading alone, and `memory_mib` of the process: before reading, then at
-        even distances.
+        `questions_per_second` of reading alone, and `memory_mib` of the process: before anything is
+        read, then at even distances.
     """
     from allennlp.common import Params
     from allennlp.data import DataLoader, DatasetReader, Vocabulary
 
     import bidaf_plugin  # noqa: F401
 
+    # All modules are there, and nothing has been read: what is added is the price of reading.
+    memory = [resident_memory()]
     params = Params.from_file(str(CONFIG))
     reader = DatasetReader.from_params(params.pop("dataset_reader"))
     vocabulary = Vocabulary.from_instances(islice(reader.read(str(path)), 100))
@@ -49,7 +53,6 @@ def measure(path: Path, num_questions: int) -> Measured:
     loader.index_with(vocabulary)
     next(iter(loader))
     first_batch = time.perf_counter() - start
-    memory = [resident_memory()]
     start = time.perf_counter()
     num_read = 0
     for _ in reader.read(str(path)):
@@ -104,7 +107,9 @@ def run(num_questions: int) -> None:
 
 def main(arguments: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cloze_reading", description=__doc__)
-    parser.add_argument("--questions", type=int, default=100_000, help="(default = 100000)")
+    parser.add_argument(
+        "--questions", type=int, default=NUM_QUESTIONS, help=f"(default = {NUM_QUESTIONS})"
+    )
     parser.add_argument("--path", type=Path, help="only read this folder or file, and print JSON")
     options = parser.parse_args(arguments)
     try:

@@ -13,6 +13,8 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader, Instance
 
 from bidaf_plugin.dataset_readers import BidafClozeReader
+from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
+from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
 from tests.helpers import FIXTURES, tiny_params
 
 TINY_CLOZE = FIXTURES / "cloze" / "tiny"
@@ -21,6 +23,8 @@ CLOZE_SAMPLE = FIXTURES / "cloze" / "sample.tar.gz"
 
 ARTICLE = "@entity1 met @entity2 in @entity3 , where @entity1 lives"
 QUESTION = "@placeholder met @entity2"
+
+STRICT = BadQuestions(skip=False)
 
 
 def question_text(
@@ -53,6 +57,16 @@ def write_tar(path: Path, names: Iterable[str], mode: str = "w:gz") -> Path:
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     return path
+
+
+def ids(path: Any, *arguments: Any) -> List[str]:
+    """The ids of all questions; none may be bad."""
+    return [question.id for question in iterate_questions(str(path), STRICT, *arguments)]
+
+
+def numbered(count: int) -> List[str]:
+    """The ids of `write_folder`."""
+    return [f"q{number:04}" for number in range(count)]
 
 
 def read(path: Any, **arguments: Any) -> List[Instance]:

@@ -7,6 +7,7 @@ from overrides import overrides
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
+from bidaf_plugin.dataset_readers.cloze_archive import SeveralFoldersError
 from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
 from bidaf_plugin.dataset_readers.cloze_question import QuestionError, parse_question
 from bidaf_plugin.dataset_readers.packed_cloze_writer import PackedClozeWriter
@@ -35,7 +36,13 @@ class PackCloze(Action):
         parser.add_argument(
             "--skip-bad",
             action="store_true",
-            help="skip and count files that cannot be used, instead of stopping at the first",
+            help="skip and count questions that cannot be used, instead of stopping at the first; a "
+            "truncated or damaged archive always stops",
+        )
+        parser.add_argument(
+            "--without-answers",
+            action="store_true",
+            help="take questions without an answer, too, for prediction",
         )
         parser.add_argument("-f", "--force", action="store_true", help="replace OUT if it exists")
 
@@ -44,25 +51,43 @@ class PackCloze(Action):
         if os.path.exists(args.out) and not args.force:
             raise DataError(f"{args.out} exists: use --force to replace it")
         try:
-            print(pack(args.source, args.out, args.skip_bad))
+            print(pack(args.source, args.out, args.skip_bad, not args.without_answers))
         except KeyboardInterrupt:
             raise SystemExit("Interrupted: the same command goes on where it stopped.") from None
 
 
-def pack(source: str, out: str, skip_bad: bool = False) -> str:
-    """Packs, verifies and says what was packed."""
+def pack(source: str, out: str, skip_bad: bool = False, needs_answer: bool = True) -> str:
+    """
+    Packs, verifies and says what was packed.
+
+    # Parameters
+
+    source : `str`
+        A folder, an archive, or a folder of an archive.
+    out : `str`
+    skip_bad : `bool`, optional (default = `False`)
+        Skip and count questions that cannot be used.
+    needs_answer : `bool`, optional (default = `True`)
+        False: a question without an answer can be used.
+    """
     bad = BadQuestions(skip_bad)
     with PackedClozeWriter(out, os.path.realpath(source)) as writer:
         if writer.num_resumed:
             print(f"{writer.num_resumed:,} questions are in {writer.partial_path} already")
         questions = iterate_questions(source, bad, is_wanted=lambda id: not writer.is_packed(id))
-        for question in Tqdm.tqdm(questions, desc="packing", unit="question"):
-            try:
-                parse_question(question.content, question.place, question.id)
-            except QuestionError as error:
-                bad.handle(error)
-            else:
-                writer.add(question.id, question.content)
+        try:
+            for question in Tqdm.tqdm(questions, desc="packing", unit="question"):
+                try:
+                    parse_question(question.content, question.place, question.id, needs_answer)
+                except QuestionError as error:
+                    bad.handle(error)
+                else:
+                    writer.add(question.id, question.content)
+        except SeveralFoldersError:
+            # Noticed late: an archive has no list of its files. The command that names a folder has
+            # another source, which could not go on with what was packed.
+            writer.discard()
+            raise
         bad.report(source, writer.num_questions)
         writer.finish()
     size = os.path.getsize(out)

@@ -16,8 +16,7 @@ from overrides import overrides
 
 from bidaf_plugin.common.errors import BadLine, DataError
 from bidaf_plugin.common.line_chunks import chunks_of_file, chunks_of_stream
-from bidaf_plugin.predictors import SpanPredictor
-from bidaf_plugin.predictors.pieces import QuestionOnPassages
+from bidaf_plugin.predictors.question_predictor import QuestionPredictor
 
 # Among so many questions those with passages of similar length are answered together; the answers
 # are written when all of them are there.
@@ -32,10 +31,10 @@ class PredictManager(predict._PredictManager):
     """
     What `allennlp predict` does, with three differences:
 
-    - The questions of a `SpanPredictor` are answered in batches of similar length. The answers come in
-      the order of the questions, and `--batch-size`, if it is not given, is the fastest. (AllenNLP's
-      default is 1.)
-    - A line that cannot be used is named (or skipped, see `SpanPredictor`).
+    - The questions of a `QuestionPredictor` are answered in batches, which a `SpanPredictor` makes of
+      passages of similar length. The answers come in the order of the questions, and `--batch-size`, if
+      it is not given, is the fastest. (AllenNLP's default is 1.)
+    - A line that cannot be used is named (or skipped, see `QuestionPredictor`).
     - An output file is either whole or not there.
     """
 
@@ -64,7 +63,7 @@ class PredictManager(predict._PredictManager):
     @overrides
     def run(self) -> None:
         try:
-            if isinstance(self._predictor, SpanPredictor):
+            if isinstance(self._predictor, QuestionPredictor):
                 self._answer_questions(self._predictor)
             else:
                 super().run()
@@ -74,7 +73,7 @@ class PredictManager(predict._PredictManager):
             if self._temporary_output_file and os.path.exists(self._temporary_output_file):
                 os.remove(self._temporary_output_file)
 
-    def _answer_questions(self, predictor: SpanPredictor) -> None:
+    def _answer_questions(self, predictor: QuestionPredictor) -> None:
         # On a terminal that shows the answers, a progress bar would stand between them.
         is_shown = self._print_to_console and sys.stdout.isatty()
         index = 0
@@ -92,13 +91,13 @@ class PredictManager(predict._PredictManager):
             self._output_file.close()
 
     def _answer(
-        self, questions: Sequence[Question], predictor: SpanPredictor, progress: Any
+        self, questions: Sequence[Question], predictor: QuestionPredictor, progress: Any
     ) -> List[JsonDict]:
         good = [question for question in questions if not isinstance(question, BadLine)]
         readable = (
             predictor.make_questions(good)
             if self._dataset_reader is None
-            else [QuestionOnPassages([instance]) for instance in good]
+            else predictor.wrap_instances(good)
         )
         answers: List[JsonDict] = [{}] * len(good)
         for places, batch_answers in predictor.predict_batches(readable, self._given_batch_size):

@@ -14,9 +14,9 @@ class BadQuestions:
     # Parameters
 
     skip : `bool`
-        True: skip, count by kind, and name the first few in the log.
+        True: skip, count by kind, and name the first few of each kind in the log.
     max_named : `int`, optional (default = `10`)
-        How many are named in the log.
+        How many of a kind are named in the log. A kind that is frequent hides no other.
     """
 
     def __init__(self, skip: bool, max_named: int = 10) -> None:
@@ -28,9 +28,9 @@ class BadQuestions:
         """Raises `error`, or counts it."""
         if not self._skip:
             raise error
-        if self.total < self._max_named:
+        if self.counts[error.kind] < self._max_named:
             logger.warning("skipped: %s", error)
-        self.counts[error.kind] += error.count
+        self.counts[error.kind] += 1
 
     @property
     def total(self) -> int:
@@ -41,9 +41,12 @@ class BadQuestions:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.most_common())
         return f"{self.total:,} questions skipped: {kinds}" if kinds else "no questions skipped"
 
-    def report(self, place: str, num_good: int) -> None:
-        """Says at the end how many were skipped; all of them is too many."""
-        if self.total and not num_good:
+    def report(self, place: str, num_good: int, is_share: bool = False) -> None:
+        """
+        Says at the end how many were skipped; all of them is too many, unless these were a share of the
+        questions, of which other readers read the rest.
+        """
+        if self.total and not num_good and not is_share:
             raise DataError(f"{place}: not one question can be used; {self.summary()}")
         if self.total:
             logger.warning("%s: %s; %d read", place, self.summary(), num_good)

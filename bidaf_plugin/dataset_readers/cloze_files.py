@@ -3,27 +3,34 @@ Where cloze questions come from: a folder of `.question` files, a tar archive of
 by `allennlp bidaf pack-cloze`, or a single `.question` file. All are read one question at a time.
 """
 
-import lzma
 import os
+import posixpath
 import tarfile
 import zlib
 from itertools import chain, islice
-from typing import Callable, Iterator, NamedTuple, Optional, Tuple
+from typing import Callable, Iterator, NamedTuple, Tuple
 
 from allennlp.common.file_utils import cached_path
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
-from bidaf_plugin.dataset_readers.cloze_question import QuestionError
+from bidaf_plugin.dataset_readers.cloze_archive import (
+    DAMAGES,
+    check_end,
+    find_questions,
+    read_member,
+)
+from bidaf_plugin.dataset_readers.cloze_question import (
+    EXTENSION,
+    QuestionError,
+    id_of_file,
+    is_question_file,
+)
 from bidaf_plugin.dataset_readers.packed_cloze import PackedCloze, RawQuestion, is_packed
 
-EXTENSION = ".question"
 # Folders of up to this many files are read in the order of their names. The names of larger ones
 # are not kept in memory: they are read in the order in which the file system lists them.
 MAX_SORTED = 100_000
-
-_TAR_BLOCK = 512
-_DAMAGES = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError)
 
 # Whether the question with this id is wanted.
 IsWanted = Callable[[str], bool]
@@ -50,7 +57,7 @@ def iterate_questions(
     path: str,
     bad: BadQuestions,
     shard: Shard = Shard(),  # noqa: B008
-    limit: Optional[int] = None,
+    is_limited: bool = False,
     is_wanted: IsWanted = _everything,
 ) -> Iterator[RawQuestion]:
     """
@@ -61,14 +68,20 @@ def iterate_questions(
 
     path : `str`
     bad : `BadQuestions`
-        Decides what happens with files that cannot be read and with damaged parts of archives.
+        Decides what happens with single questions that cannot be read.
     shard : `Shard`, optional
         Which share to read.
-    limit : `int`, optional (default = `None`)
-        How many questions are enough for all shares together. A packed file, which is dealt out in
-        stretches, deals out so many from its beginning; otherwise whoever reads stops by itself.
+    is_limited : `bool`, optional (default = `False`)
+        Whether all readers together want some questions from the beginning, and will stop by themselves
+        when they have enough that can be used. A packed file is then dealt out question by question,
+        like files, instead of in stretches, of which only the first would begin at the beginning.
     is_wanted : `Callable[[str], bool]`, optional
         Told an id, whether the question is wanted. The others are not read, where they are files.
+
+    # Raises
+
+    `DataError`, if there is nothing to read, and where an archive or a packed file is damaged: then
+    an unknown part of the data is missing, and that is no matter of single questions.
     """
     local_path, folder = _resolve(path)
     if folder:
@@ -76,11 +89,7 @@ def iterate_questions(
     elif os.path.isdir(local_path):
         yield from _iterate_folder(local_path, bad, shard, is_wanted)
     elif is_packed(local_path):
-        packed = PackedCloze(local_path)
-        num_questions = packed.num_questions
-        if limit is not None:
-            num_questions = min(num_questions, limit)
-        questions = packed.read(*shard.stretch(num_questions), bad)
+        questions = _iterate_packed(PackedCloze(local_path), shard, is_limited)
         yield from (question for question in questions if is_wanted(question.id))
     elif local_path.endswith(EXTENSION):
         if shard.number == 0:
@@ -89,30 +98,40 @@ def iterate_questions(
         yield from _iterate_tar(local_path, path, folder, bad, shard, is_wanted)
 
 
+def _iterate_packed(packed: PackedCloze, shard: Shard, is_limited: bool) -> Iterator[RawQuestion]:
+    if is_limited:
+        questions = packed.read(0, packed.num_questions)
+        return islice(questions, shard.number, None, shard.num_shards)
+    # Nobody reads the blocks of others.
+    return packed.read(*shard.stretch(packed.num_questions))
+
+
+def read_question_file(path: str) -> RawQuestion:
+    """A single `.question` file, and nothing else."""
+    local_path, folder = _resolve(path)
+    is_file = local_path.endswith(EXTENSION) and os.path.isfile(local_path)
+    if folder or not is_file or is_packed(local_path):
+        raise DataError(f"{path}: expected a single {EXTENSION} file")
+    return _read_file(local_path)
+
+
 def _resolve(path: str) -> Tuple[str, str]:
     """The local path, and the folder inside of it if one is named."""
     archive, exclamation_mark, folder = path.rpartition("!")
     if not exclamation_mark or os.path.exists(path):
         archive, folder = path, ""
+    # The names of members are compared without "./".
+    folder = posixpath.normpath(folder.strip("/")) if folder else ""
     try:
-        return str(cached_path(archive)), folder.strip("/")
+        return str(cached_path(archive)), "" if folder == "." else folder
     except FileNotFoundError as error:
         raise DataError(f"{archive}: there is no such file or folder") from error
-
-
-def _id(name: str) -> str:
-    return name.removesuffix(EXTENSION)
-
-
-def _is_question(name: str) -> bool:
-    # "._x.question" are the shadows that archives made on a Mac carry.
-    return name.endswith(EXTENSION) and not os.path.basename(name).startswith("._")
 
 
 def _read_file(path: str) -> RawQuestion:
     try:
         with open(path, "rb", buffering=0) as file:
-            return RawQuestion(path, _id(os.path.basename(path)), file.read())
+            return RawQuestion(path, id_of_file(os.path.basename(path)), file.read())
     except OSError as error:
         raise QuestionError(f"{path}: {error.strerror}", "unreadable") from error
 
@@ -121,7 +140,7 @@ def _iterate_folder(
     folder: str, bad: BadQuestions, shard: Shard, is_wanted: IsWanted
 ) -> Iterator[RawQuestion]:
     with os.scandir(folder) as entries:
-        names = (entry.name for entry in entries if _is_question(entry.name))
+        names = (entry.name for entry in entries if is_question_file(entry.name))
         first_names = list(islice(names, MAX_SORTED + 1))
         if not first_names:
             raise DataError(f"{folder}: there are no {EXTENSION} files in it{_subfolders(folder)}")
@@ -137,7 +156,7 @@ def _iterate_folder(
                 if zlib.crc32(os.fsencode(name)) % shard.num_shards == shard.number
             )
         for name in share:
-            if not is_wanted(_id(name)):
+            if not is_wanted(id_of_file(name)):
                 continue
             try:
                 question = _read_file(os.path.join(folder, name))
@@ -164,78 +183,26 @@ def _iterate_tar(
     num_questions = 0
     try:
         with tarfile.open(local_path, "r:*") as archive:
-            for member, name, id in _find_questions(archive, path, folder):
+            for member, name, id in find_questions(archive, path, folder):
                 if num_questions % shard.num_shards == shard.number and is_wanted(id):
-                    yield RawQuestion(f"{path}, {name}", id, _read_member(archive, member))
+                    place = f"{path}, {name}"
+                    if member.isfile():
+                        yield RawQuestion(place, id, read_member(archive, member))
+                    else:
+                        # What it names may stand before it, where an archive is not read again.
+                        bad.handle(QuestionError(f"{place}: is a link", "link in archive"))
                 num_questions += 1
-            _check_end(archive)
-    except _DAMAGES as error:
+            check_end(archive)
+    except DAMAGES as error:
         if num_questions == 0:
             raise DataError(
                 f"{path}: neither a folder, nor a tar archive, nor a packed file that can be read "
                 f"({error})"
             ) from error
-        bad.handle(
-            QuestionError(
-                f"{path}: truncated or damaged after {num_questions} questions ({error})",
-                "damaged archive",
-            )
-        )
+        # Never skipped: nobody knows how many questions are missing.
+        raise DataError(
+            f"{path}: truncated or damaged after {num_questions:,} questions ({error})"
+        ) from error
     if num_questions == 0:
         below = f" below {folder!r}" if folder else ""
         raise DataError(f"{path}: there are no {EXTENSION} files{below}")
-
-
-def _find_questions(
-    archive: tarfile.TarFile, path: str, folder: str
-) -> Iterator[Tuple[tarfile.TarInfo, str, str]]:
-    """The questions below a folder, or of the only one that has any: member, name and id."""
-    only_parent: Optional[str] = None
-    for member in _members(archive):
-        name = member.name.removeprefix("./")
-        if not member.isfile() or not _is_question(name) or not _is_below(name, folder):
-            continue
-        parent = os.path.dirname(name)
-        if not folder and only_parent not in (None, parent):
-            raise DataError(
-                f"{path}: there are questions in several folders, {only_parent!r} and "
-                f"{parent!r}: name one of them, like '{path}!{parent}'"
-            )
-        only_parent = parent
-        below = folder or parent
-        yield member, name, _id(name.removeprefix(f"{below}/") if below else name)
-
-
-def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    while (member := archive.next()) is not None:
-        # tarfile would remember every member of a million.
-        archive.members = []  # type: ignore[attr-defined]
-        yield member
-
-
-def _is_below(name: str, folder: str) -> bool:
-    return not folder or name.startswith(f"{folder}/")
-
-
-def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    file = archive.extractfile(member)
-    assert file is not None  # it is a regular file
-    content = file.read()
-    if len(content) < member.size:
-        raise tarfile.ReadError("unexpected end of data")
-    return content
-
-
-def _check_end(archive: tarfile.TarFile) -> None:
-    """
-    tarfile takes an archive for whole that was cut off between two members, and one with a damaged
-    member in its middle for ended there.
-    """
-    file = archive.fileobj
-    assert file is not None
-    if file.tell() < archive.offset + _TAR_BLOCK:
-        raise tarfile.ReadError("the end mark is missing")
-    # Zeros to the end, where compressed files have their checksum.
-    while rest := file.read(1 << 16):
-        if rest.strip(b"\0"):
-            raise tarfile.ReadError("there is more behind what can be read")

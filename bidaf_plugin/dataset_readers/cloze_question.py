@@ -3,6 +3,7 @@ One cloze question of [Hermann et al. (2015)](https://arxiv.org/abs/1506.03340):
 file says, checked.
 """
 
+import os
 import re
 from typing import Dict, List, NamedTuple, Optional
 
@@ -11,9 +12,19 @@ from bidaf_plugin.common.errors import DataError
 # ASCII digits only, and nothing around them: neither "@", a twitter handle nor "@entity3s" is one.
 ENTITY = re.compile(r"@entity[0-9]+")
 PLACEHOLDER = "@placeholder"
+EXTENSION = ".question"
 
 _PARTS = ("URL", "article", "question", "answer")
 _GLUED_NAME = re.compile(rf"(?<!\w)(@entity[0-9]+|{PLACEHOLDER})(?!\w)")
+
+
+def is_question_file(name: str) -> bool:
+    # "._x.question" are the shadows that archives made on a Mac carry.
+    return name.endswith(EXTENSION) and not os.path.basename(name).startswith("._")
+
+
+def id_of_file(name: str) -> str:
+    return name.removesuffix(EXTENSION)
 
 
 class QuestionError(DataError):
@@ -26,14 +37,11 @@ class QuestionError(DataError):
         The file and what is wrong with it.
     kind : `str`
         The same in two or three words, to count by.
-    count : `int`, optional (default = `1`)
-        How many questions are lost.
     """
 
-    def __init__(self, message: str, kind: str, count: int = 1) -> None:
+    def __init__(self, message: str, kind: str) -> None:
         super().__init__(message)
         self.kind = kind
-        self.count = count
 
 
 class ClozeQuestion(NamedTuple):
@@ -162,7 +170,8 @@ def split_words(text: str) -> List[str]:
     """
     words = []
     for chunk in text.split():
-        if chunk.startswith("@") and (chunk == PLACEHOLDER or ENTITY.fullmatch(chunk)):
+        # Most words have no "@", and need no second look.
+        if "@" not in chunk or chunk == PLACEHOLDER or ENTITY.fullmatch(chunk):
             words.append(chunk)
         else:
             words += [word for word in _GLUED_NAME.split(chunk) if word]

@@ -76,7 +76,8 @@ class BidafClozeReader(DatasetReader):
         False, for prediction: files need not have an answer. Those without have no score.
     skip_bad : `bool`, optional (default = `False`)
         Skip questions that cannot be used instead of stopping at the first. How many of which kind
-        is logged, and in `skipped` after a `read`.
+        is logged, and in `skipped` after a `read`. An archive or a packed file that is truncated or
+        damaged always stops reading.
     seed : `int`, optional (default = `None`)
         Draw the names of the entities of each question from this number, the same at each read and
         by whatever worker, so that the same weights always have the same score: for evaluation.
@@ -117,7 +118,9 @@ class BidafClozeReader(DatasetReader):
         bad = BadQuestions(self._skip_bad)
         self.skipped = bad.counts
         num_read = 0
-        for raw in iterate_questions(str(file_path), bad, self._shard(), self.max_instances):
+        shard = self._shard()
+        is_limited = self.max_instances is not None
+        for raw in iterate_questions(str(file_path), bad, shard, is_limited):
             try:
                 question = parse_question(raw.content, raw.place, raw.id, self._needs_answer)
                 instance = self._make_instance(question, self._seed)
@@ -126,7 +129,7 @@ class BidafClozeReader(DatasetReader):
             else:
                 num_read += 1
                 yield instance
-        bad.report(str(file_path), num_read)
+        bad.report(str(file_path), num_read, is_share=shard.num_shards > 1)
 
     def _shard(self) -> Shard:
         shard = Shard()

@@ -20,8 +20,6 @@ from bisect import bisect_right
 from typing import BinaryIO, Iterator, List, NamedTuple, Tuple
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
-from bidaf_plugin.dataset_readers.cloze_question import QuestionError
 
 VERSION = 1
 HEAD_MAGIC = b"BiDAFclz"
@@ -171,9 +169,10 @@ class PackedCloze:
     def num_blocks(self) -> int:
         return len(self._block_places)
 
-    def read(self, first: int, end: int, bad: BadQuestions) -> Iterator[RawQuestion]:
+    def read(self, first: int, end: int) -> Iterator[RawQuestion]:
         """
-        The questions `first` up to `end` (exclusive), in order. Only their blocks are read.
+        The questions `first` up to `end` (exclusive), in order. Only their blocks are read. One that
+        is damaged raises a `DataError`.
         """
         if first >= end:
             return
@@ -186,22 +185,17 @@ class PackedCloze:
                     file.seek(self._block_places[block])
                     records = read_block(file)
                 except ValueError as error:
-                    lost = min(self._end_of_block(block), end) - max(before, first)
-                    message = f"{self.path}: block {block} of the packed file is damaged: {error}"
-                    bad.handle(QuestionError(message, "damaged block", lost))
-                    continue
+                    raise DataError(
+                        f"{self.path}: the packed file is damaged after {before:,} questions, in its "
+                        f"block {block}: {error}"
+                    ) from error
                 for id, content in records[max(first - before, 0) : end - before]:
                     yield RawQuestion(f"{self.path}, {id}", id, content)
-
-    def _end_of_block(self, block: int) -> int:
-        if block + 1 < self.num_blocks:
-            return self._questions_before[block + 1]
-        return self.num_questions
 
     def verify(self) -> None:
         """Reads everything and compares it with the checksum of what was packed."""
         total = count = 0
-        for question in self.read(0, self.num_questions, BadQuestions(skip=False)):
+        for question in self.read(0, self.num_questions):
             total += checksum(question.id, question.content)
             count += 1
         if count != self.num_questions or total % (1 << 64) != self.checksum:

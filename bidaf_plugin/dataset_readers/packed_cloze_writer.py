@@ -48,6 +48,7 @@ class PackedClozeWriter:
         self._checksum = 0
         self._block: List[Tuple[str, bytes]] = []
         self._block_length = 0
+        self._is_discarded = False
         self._file = self._open()
         try:
             # Eight bytes for each question, and no names: there may be a million.
@@ -145,6 +146,10 @@ class PackedClozeWriter:
         PackedCloze(self.partial_path).verify()
         os.replace(self.partial_path, self._path)
 
+    def discard(self) -> None:
+        """To be called before an error leaves the context: nobody will go on with this file."""
+        self._is_discarded = True
+
     def __enter__(self) -> "PackedClozeWriter":
         return self
 
@@ -154,7 +159,7 @@ class PackedClozeWriter:
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        if error is not None and self._num_questions == 0:
+        if error is not None and (self._num_questions == 0 or self._is_discarded):
             # There is nothing to go on with.
             os.remove(self.partial_path)
         self._file.close()

@@ -14,9 +14,9 @@ Counts = Dict[str, Dict[str, int]]
 
 class CompactTextField(TextField):
     """
-    A `TextField` that needs little time and memory when its tokens are `TextTokens` and its indexers
-    are `WordIndexer`s: the indices are then taken from a table when a batch is made, and not kept.
-    With other tokens or other indexers it works like a plain `TextField`.
+    A `TextField` that needs little memory when its indexers are `WordIndexer`s: the indices are then
+    taken from a table when a batch is made, and not kept. It also needs little time when its tokens are
+    `TextTokens`. With other tokens or other indexers it works like a plain `TextField`.
     """
 
     __slots__ = ["_vocab"]
@@ -27,7 +27,7 @@ class CompactTextField(TextField):
         # TextField looks at every token, which would be made for that purpose.
         super().__init__([] if isinstance(tokens, TextTokens) else tokens, token_indexers)
         self.tokens = tokens  # type: ignore[misc]
-        # The vocabulary that a field without indices of its own was indexed with.
+        # The vocabulary that the field was indexed with.
         self._vocab: Optional[Vocabulary] = None
 
     @overrides
@@ -42,26 +42,29 @@ class CompactTextField(TextField):
 
     @overrides
     def index(self, vocab: Vocabulary) -> None:
-        indexers = self.token_indexers.values()
-        if isinstance(self.tokens, TextTokens) and all(
-            isinstance(i, WordIndexer) for i in indexers
-        ):
-            self._vocab = vocab
-            for indexer in indexers:
+        self._vocab = vocab
+        # Of indexers without a table.
+        self._indexed_tokens = {}  # type: ignore[misc]
+        for name, indexer in self.token_indexers.items():
+            if not isinstance(indexer, WordIndexer):
+                self._indexed_tokens[name] = indexer.tokens_to_indices(self.tokens, vocab)
+            elif isinstance(self.tokens, TextTokens):
                 # Made now, so that the first batch need not wait for it.
                 indexer.table(self.tokens.lexicon, vocab)
-        else:
-            self._vocab = None
-            super().index(vocab)
 
     @overrides
     def get_padding_lengths(self) -> Dict[str, int]:
         if self._vocab is None:
             return super().get_padding_lengths()
-        return {
-            f"{name}___{indexer.output_name}": len(self.tokens)
-            for name, indexer in self.token_indexers.items()
-        }
+        padding_lengths = {}
+        for name, indexer in self.token_indexers.items():
+            if isinstance(indexer, WordIndexer):
+                lengths = {indexer.output_name: len(self.tokens)}
+            else:
+                lengths = indexer.get_padding_lengths(self._indexed_tokens[name])
+            for key, length in lengths.items():
+                padding_lengths[f"{name}___{key}"] = length
+        return padding_lengths
 
     @overrides
     def as_tensor(self, padding_lengths: Dict[str, int]) -> TextFieldTensors:
@@ -69,16 +72,24 @@ class CompactTextField(TextField):
             return super().as_tensor(padding_lengths)
         tensors = {}
         for name, indexer in self.token_indexers.items():
-            length = padding_lengths[f"{name}___{indexer.output_name}"]
-            indices = indexer.tokens_to_indices(self.tokens, self._vocab)
-            tensors[name] = indexer.as_padded_tensor_dict(indices, {indexer.output_name: length})
+            if isinstance(indexer, WordIndexer):
+                indices = indexer.tokens_to_indices(self.tokens, self._vocab)
+            else:
+                indices = self._indexed_tokens[name]
+            prefix = f"{name}___"
+            lengths = {
+                key.removeprefix(prefix): length
+                for key, length in padding_lengths.items()
+                if key.startswith(prefix)
+            }
+            tensors[name] = indexer.as_padded_tensor_dict(indices, lengths)
         return tensors
 
     @overrides
     def duplicate(self) -> "CompactTextField":
         indexers = None if self._token_indexers is None else dict(self._token_indexers)
         copied = type(self)(deepcopy(self.tokens), indexers)
-        copied._indexed_tokens = deepcopy(self._indexed_tokens)
+        copied._indexed_tokens = deepcopy(self._indexed_tokens)  # type: ignore[misc]
         copied._vocab = self._vocab
         return copied
 

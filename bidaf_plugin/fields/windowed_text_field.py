@@ -4,10 +4,9 @@ from typing import Dict, List, Optional
 import numpy
 import torch
 from allennlp.data import Field, TextFieldTensors, Token, TokenIndexer, Vocabulary
-from allennlp.data.fields import TextField
 from overrides import overrides
 
-Counts = Dict[str, Dict[str, int]]
+from bidaf_plugin.fields.compact_text_field import CompactTextField, Counts
 
 
 class WindowedTextField(Field[TextFieldTensors]):
@@ -15,7 +14,7 @@ class WindowedTextField(Field[TextFieldTensors]):
     A text of which a model sees windows. Its tensors are those of a `ListField` with one `TextField`
     per window, so they have two dimensions for the words, `(num_windows, window_length)`; but each
     distinct word of the text is counted and indexed once, however often it occurs and however many
-    windows it is in.
+    windows it is in. Of the characters of an article nothing is kept, see `CompactTextField`.
 
     # Parameters
 
@@ -38,9 +37,9 @@ class WindowedTextField(Field[TextFieldTensors]):
         windows: numpy.ndarray,
         token_indexers: Optional[Dict[str, TokenIndexer]] = None,
     ) -> None:
-        self._distinct_words = TextField([], token_indexers)
+        self._distinct_words = CompactTextField([], token_indexers)
         # Not in the constructor, which looks at the type of each token.
-        self._distinct_words.tokens = distinct_tokens
+        self._distinct_words.tokens = distinct_tokens  # type: ignore[misc]
         self.word_numbers = word_numbers
         self.windows = windows
 

@@ -8,8 +8,7 @@ from allennlp.predictors import Predictor
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
-from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
+from bidaf_plugin.dataset_readers.cloze_files import read_question_file
 from bidaf_plugin.dataset_readers.cloze_question import (
     ENTITY,
     ClozeQuestion,
@@ -66,10 +65,10 @@ class ClozePredictor(QuestionPredictor):
 
     def predict_question_file(self, path: str) -> JsonDict:
         """
-        Answers a `.question` file. (`allennlp predict --use-dataset-reader` answers a folder, an archive
-        or a packed file of them.) It need not have an answer.
+        Answers a `.question` file. It need not have an answer. Folders, archives and packed files of them
+        are refused: `allennlp predict --use-dataset-reader` answers those.
         """
-        (raw,) = iterate_questions(str(path), BadQuestions(skip=False), limit=1)
+        raw = read_question_file(str(path))
         question = parse_question(raw.content, raw.place, raw.id, needs_answer=False)
         return self.predict_instance(self._dataset_reader.question_to_instance(question))
 
@@ -81,18 +80,29 @@ class ClozePredictor(QuestionPredictor):
     def make_questions(self, records: Sequence[JsonDict]) -> List[Instance]:
         return self._batch_json_to_instances(list(records))
 
-    @overrides
-    def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
-        """Answers any number of questions, in batches that the machine can hold."""
-        return self._predict_all(instances)
-
     @overrides(check_signature=False)
     def predict_batches(
-        self, questions: Sequence[Instance]
+        self, questions: Sequence[Instance], batch_size: Optional[int] = None
     ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
+        """
+        Answers questions in batches.
+
+        # Parameters
+
+        questions : `Sequence[Instance]`
+        batch_size : `int`, optional (default = `None`)
+            Questions per batch, at most. A batch never has more words than the machine can hold.
+
+        # Returns
+
+        `Iterator[Tuple[List[int], List[JsonDict]]]`
+            For each batch, where its questions stand in `questions`, and the answers to them.
+        """
         for instance in questions:
             self._dataset_reader.apply_token_indexers(instance)
-        sampler = WindowBudgetSampler(len(questions) or 1, max_words=MAX_WORDS, shuffle=False)
+        sampler = WindowBudgetSampler(
+            batch_size or max(len(questions), 1), max_words=MAX_WORDS, shuffle=False
+        )
         for places in sampler.get_batch_indices(questions):
             answers = self._model.forward_on_instances([questions[place] for place in places])
             # Not through AllenNLP's `sanitize`, which makes the text "None" of None. All is plain

@@ -1,6 +1,6 @@
 import json
 import warnings
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
@@ -44,11 +44,21 @@ class QuestionPredictor(Predictor):
         """What `predict_batches` takes, from JSON objects."""
         raise NotImplementedError
 
+    def wrap_instances(self, instances: Sequence[Instance]) -> List[Any]:
+        """The same from instances of the dataset reader."""
+        return list(instances)
+
     def predict_batches(
-        self, questions: Sequence[Any], **options: Any
+        self, questions: Sequence[Any], batch_size: Optional[int] = None, **options: Any
     ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
         """
         Answers questions in batches.
+
+        # Parameters
+
+        questions : `Sequence[Any]`
+        batch_size : `int`, optional (default = `None`)
+            What goes into a batch at most. By default as much as is answered fastest.
 
         # Returns
 
@@ -77,6 +87,11 @@ class QuestionPredictor(Predictor):
     @overrides
     def predict_json(self, inputs: JsonDict) -> JsonDict:
         return self.predict_batch_json([inputs])[0]
+
+    @overrides
+    def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
+        """Answers any number of questions, in batches that the machine can hold."""
+        return self._predict_all(self.wrap_instances(instances))
 
     @overrides
     def predict_instance(self, instance: Instance) -> JsonDict:

@@ -154,9 +154,8 @@ class SpanPredictor(QuestionPredictor):
         check_record(record)
 
     @overrides
-    def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
-        """Answers any number of questions, in batches that the machine can hold."""
-        return self._predict_all([QuestionOnPassages([instance]) for instance in instances])
+    def wrap_instances(self, instances: Sequence[Instance]) -> List[QuestionOnPassages]:
+        return [QuestionOnPassages([instance]) for instance in instances]
 
     @overrides
     def make_questions(self, records: Sequence[JsonDict]) -> List[QuestionOnPassages]:

@@ -9,6 +9,8 @@ from overrides import overrides
 
 # How often each name of an entity is counted, so that no `min_count` leaves it out.
 _ALWAYS = 1 << 40
+# Words that are remembered before the memory is emptied: a server meets new ones for ever.
+_MAX_WORDS = 500_000
 
 
 @TokenIndexer.register("cloze_words")
@@ -76,6 +78,8 @@ class ClozeWordsIndexer(TokenIndexer):
         try:
             return {"tokens": [known[word] for word in words]}
         except KeyError:
+            if len(known) >= _MAX_WORDS:
+                known.clear()
             for token, word in zip(tokens, words, strict=True):
                 entry = word if token.ent_type_ else word.lower()
                 known[word] = vocabulary.get_token_index(entry, self._namespace)

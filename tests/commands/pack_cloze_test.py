@@ -38,6 +38,18 @@ class TestPackCloze:
         path = write_tar(tmp_path / "a.tar.gz", ["a/1.question", "b/2.question", "b/3.question"])
         assert "2 questions" in pack(f"{path}!b", str(tmp_path / "packed"))
 
+    def test_several_folders_leave_nothing_that_blocks_the_corrected_command(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # Blocks are written before the second folder is met.
+        monkeypatch.setattr(packed_cloze_writer, "BLOCK_SIZE", 500)
+        names = [f"{folder}/{number}.question" for folder in "ab" for number in range(20)]
+        path, out = write_tar(tmp_path / "a.tar.gz", names), tmp_path / "packed"
+        with pytest.raises(DataError, match=r"several folders.*a\.tar\.gz!b'"):
+            run(path, out)
+        assert os.listdir(tmp_path) == ["a.tar.gz"]
+        assert "20 questions" in pack(f"{path}!b", str(out))
+
     def test_an_existing_file_is_not_replaced(self, tmp_path: Path) -> None:
         out = tmp_path / "packed"
         out.write_text("precious")
@@ -59,6 +71,25 @@ class TestPackCloze:
         run(folder, out, "--skip-bad")
         summary = capsys.readouterr().out
         assert "5 questions" in summary and "2 questions skipped" in summary
+
+    def test_questions_without_an_answer_can_be_packed(self, tmp_path: Path) -> None:
+        unanswered = {"mine.question": question_text(answer="")}
+        folder, out = write_folder(tmp_path / "questions", 1, unanswered), tmp_path / "packed"
+        with pytest.raises(DataError, match="mine.question: the answer is missing"):
+            run(folder, out)
+        run(folder, out, "--without-answers")
+        instances = list(BidafClozeReader(needs_answer=False).read(str(out)))
+        assert [instance["metadata"]["answer"] for instance in instances] == [None, "@entity1"]
+
+    def test_a_truncated_archive_stops_even_who_skips_bad_questions(self, tmp_path: Path) -> None:
+        names = [f"{number}.question" for number in range(40)]
+        path, out = write_tar(tmp_path / "a.tar.gz", names), tmp_path / "packed"
+        path.write_bytes(path.read_bytes()[:-40])
+        with pytest.raises(
+            DataError, match=r"a\.tar\.gz: truncated or damaged after \d+ questions"
+        ):
+            run(path, out, "--skip-bad")
+        assert not out.exists()
 
     def test_goes_on_after_an_interruption(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

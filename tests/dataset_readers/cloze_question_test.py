@@ -1,5 +1,8 @@
+from typing import List
+
 import pytest
 
+from bidaf_plugin.dataset_readers import cloze_question
 from bidaf_plugin.dataset_readers.cloze_question import QuestionError, parse_question, split_words
 from tests.cloze_helpers import ARTICLE, QUESTION, question_text
 
@@ -84,6 +87,20 @@ class TestSplitWords:
     def test_text_of_the_data_stays_as_it_is(self) -> None:
         text = "( @entity0 ) -- it 's @entity1 's , @ home u.s. @handle"
         assert split_words(text) == text.split()
+
+    def test_only_words_with_a_name_are_looked_at_twice(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        looked_at: List[str] = []
+
+        class NotingPattern:
+            def split(self, chunk: str) -> List[str]:
+                looked_at.append(chunk)
+                return [chunk]
+
+        monkeypatch.setattr(cloze_question, "_GLUED_NAME", NotingPattern())
+        split_words("it 's (@entity3) @entity2 , @placeholder ( or ) so")
+        assert looked_at == ["(@entity3)"]
 
     def test_names_are_cut_off_from_punctuation(self) -> None:
         assert split_words("(@entity3's) @placeholder, x@entity1.com @entity2s") == [

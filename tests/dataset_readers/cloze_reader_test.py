@@ -27,6 +27,7 @@ from tests.cloze_helpers import (
     read,
     window_words,
     write_folder,
+    write_tar,
 )
 from tests.helpers import as_tensors
 
@@ -188,6 +189,19 @@ class TestBidafClozeReader:
         with pytest.raises(DataError, match="not one question can be used"):
             read(tmp_path, skip_bad=True)
 
+    @pytest.mark.parametrize("kind", ["tar", "packed"])
+    def test_damaged_data_is_never_skipped(self, tmp_path: Path, kind: str) -> None:
+        path = write_tar(tmp_path / "data", [f"{number}.question" for number in range(9)])
+        content = path.read_bytes()[:-10]
+        if kind == "packed":
+            path.unlink()
+            pack(str(TINY_CLOZE), str(path))
+            content = path.read_bytes()
+            content = content[:100] + bytes([content[100] ^ 1]) + content[101:]
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"data: .*damaged after \d questions"):
+            read(path, skip_bad=True)
+
     def test_max_instances(self) -> None:
         assert len(read(TINY_CLOZE, max_instances=2)) == 2
 
@@ -241,6 +255,32 @@ class TestShards:
             reader._set_worker_info(WorkerInfo(2, worker))
             ids += [instance["metadata"]["id"] for instance in reader.read(data)]
         assert sorted(ids) == TINY_IDS[:5]
+
+    @pytest.mark.parametrize("is_packed", [False, True])
+    def test_max_instances_are_questions_that_can_be_used(
+        self, tmp_path: Path, is_packed: bool
+    ) -> None:
+        # They are the first by name, and can be packed.
+        bad = {f"bad{n}.question": question_text(answer="@entity99") for n in range(4)}
+        path = str(write_folder(tmp_path / "questions", 10, bad))
+        if is_packed:
+            pack(path, str(tmp_path / "packed"))
+            path = str(tmp_path / "packed")
+        ids = []
+        for worker in range(2):
+            reader = BidafClozeReader(max_instances=5, skip_bad=True)
+            reader._set_worker_info(WorkerInfo(2, worker))
+            ids += [instance["metadata"]["id"] for instance in reader.read(path)]
+        assert sorted(ids) == [f"q{number:04}" for number in range(5)]
+
+    def test_a_share_may_have_only_bad_questions(self, tmp_path: Path) -> None:
+        write_folder(tmp_path, 1, {"bad.question": ""})
+        num_read = []
+        for worker in range(2):
+            reader = BidafClozeReader(skip_bad=True)
+            reader._set_worker_info(WorkerInfo(2, worker))
+            num_read.append(len(list(reader.read(str(tmp_path)))))
+        assert num_read == [0, 1]
 
     @pytest.mark.parametrize("num_workers", [0, 2])
     @pytest.mark.parametrize("max_instances_in_memory", [None, 4])

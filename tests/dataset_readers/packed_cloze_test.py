@@ -6,12 +6,10 @@ import pytest
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers import packed_cloze, packed_cloze_writer
-from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
 from bidaf_plugin.dataset_readers.packed_cloze import PackedCloze, is_packed
 from bidaf_plugin.dataset_readers.packed_cloze_writer import PackedClozeWriter
 
 RECORDS: List[Tuple[str, bytes]] = [(f"id-{n}", bytes([n]) * 10 * n) for n in range(20)]
-STRICT = BadQuestions(skip=False)
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +26,7 @@ def write(path: Path, records: List[Tuple[str, bytes]], source: str = "source") 
 
 
 def contents(packed: PackedCloze, first: int, end: int) -> List[Tuple[str, bytes]]:
-    return [(question.id, question.content) for question in packed.read(first, end, STRICT)]
+    return [(question.id, question.content) for question in packed.read(first, end)]
 
 
 class TestPackedCloze:
@@ -79,7 +77,7 @@ class TestPackedCloze:
             with pytest.raises(DataError, match="packed: .*(damaged|version)"):
                 PackedCloze(str(path)).verify()
 
-    def test_damaged_blocks_can_be_skipped(self, tmp_path: Path) -> None:
+    def test_a_damaged_block_stops_reading(self, tmp_path: Path) -> None:
         path = tmp_path / "packed"
         write(path, RECORDS)
         packed = PackedCloze(str(path))
@@ -87,12 +85,14 @@ class TestPackedCloze:
         content[packed._block_places[1] + packed_cloze.BLOCK_HEAD.size] ^= 1
         path.write_bytes(content)
         first, end = packed._questions_before[1:3]
-        bad = BadQuestions(skip=True)
-        read = [question.id for question in packed.read(0, 20, bad)]
-        assert read == [id for id, _ in RECORDS[:first] + RECORDS[end:]]
-        assert bad.counts == {"damaged block": end - first}
-        with pytest.raises(DataError, match="block 1 .*checksum"):
+        message = (
+            f"packed: .*damaged after {first} questions, in its block 1: its checksum is wrong"
+        )
+        with pytest.raises(DataError, match=message):
             contents(packed, 0, 20)
+        # Who reads another part does not meet it.
+        assert contents(packed, 0, first) == RECORDS[:first]
+        assert contents(packed, end, 20) == RECORDS[end:]
 
     # To zlib, 0 is no limit at all.
     @pytest.mark.parametrize("length", [0xFFFFFFFF, 0])

@@ -57,6 +57,14 @@ class TestWindowedTextField:
                 assert torch.equal(found[..., : expected.size(-1)], expected)
                 assert not found[..., expected.size(-1) :].any() or indexer_name == "characters"
 
+    def test_characters_are_not_kept(self) -> None:
+        field = windowed_field(["one", "two"] * 100, [(0, 19)], INDEXERS)
+        field.index(Vocabulary())
+        kept = field._distinct_words._indexed_tokens
+        assert kept is not None
+        # Those of AllenNLP's own indexers have no table to be taken from.
+        assert sorted(kept) == ["characters", "tokens"]
+
     def test_no_windows_are_one_window_of_padding(self) -> None:
         field = windowed_field(["word"], [], {"tokens": SingleIdTokenIndexer()})
         field.index(Vocabulary(counter={"tokens": {"word": 1}}))

@@ -1,8 +1,9 @@
 from math import exp, log
-from typing import Dict, List, Optional
+from typing import Any, Dict, List, Optional
 
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.modules.output_layers import OutputLayer
@@ -122,3 +123,65 @@ class TestClozeOutputLayer:
                 start, end = mention["characters"]
                 assert passage[start:end] == candidate["entity"]
         assert [mention["word"] for mention in candidates[1]["mentions"]] == [0, 4]
+
+    def test_mentions_are_grouped_once(self) -> None:
+        num_compared = 0
+
+        class CountingWord(str):
+            __hash__ = str.__hash__
+
+            def __eq__(self, other: object) -> bool:
+                nonlocal num_compared
+                num_compared += 1
+                return str.__eq__(self, other)
+
+        class CountingText(str):
+            def split(self, *arguments: Any) -> List[str]:  # type: ignore[override]
+                return [CountingWord(word) for word in str.split(self, *arguments)]
+
+        entities = [f"@entity{number}" for number in range(50)]
+        item = {
+            "id": "7",
+            "passage": CountingText(" ".join(entities)),
+            "candidates": entities,
+            "candidate_names": [None] * 50,
+            "window_starts": [0],
+        }
+        outputs = {
+            "entity_log_probs": torch.full((1, 50), 1 / 50).log(),
+            "word_probs": torch.full((1, 1, 50), 1 / 50),
+        }
+        layer = ClozeOutputLayer(query_aware_dim=1, modeled_dim=1)
+        (candidates,) = layer.make_output_human_readable(outputs, [item])["candidates"]
+        assert [candidate["mentions"][0]["word"] for candidate in candidates] == list(range(50))
+        # A few for each mention, not one for each pair of a mention and a candidate.
+        assert num_compared < 50 * 5
+
+    def test_a_batch_is_copied_from_the_gpu_once(self) -> None:
+        copied: List[Any] = []
+
+        class NotingCopies(TorchFunctionMode):
+            def __torch_function__(
+                self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                if function is torch.Tensor.cpu:
+                    copied.append(args[0].shape)
+                return function(*args, **(kwargs or {}))
+
+        passage = "@entity4 met @entity7"
+        item = {
+            "id": "7",
+            "passage": passage,
+            "candidates": ["@entity4", "@entity7"],
+            "candidate_names": [None, None],
+            "window_starts": [0],
+        }
+        outputs = {
+            "entity_log_probs": torch.full((3, 2), 1 / 2).log(),
+            # The second window is padding.
+            "word_probs": torch.tensor([[[0.5, 0.0, 0.5], [0.0, 0.0, 0.0]]] * 3),
+        }
+        with NotingCopies():
+            layer = ClozeOutputLayer(query_aware_dim=1, modeled_dim=1)
+            layer.make_output_human_readable(outputs, [item] * 3)
+        assert copied == [(3, 2), (3, 2, 3)]

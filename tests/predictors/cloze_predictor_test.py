@@ -1,14 +1,23 @@
+import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, List
 
 import pytest
 from allennlp.predictors import Predictor
 
+from bidaf_plugin.commands.pack_cloze import pack
 from bidaf_plugin.commands.predict import PredictManager
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import ClozePredictor, cloze_predictor
-from tests.cloze_helpers import TINY_CLOZE, UNANSWERABLE_CLOZE, question_text, write_folder
+from tests.cloze_helpers import (
+    TINY_CLOZE,
+    UNANSWERABLE_CLOZE,
+    question_text,
+    write_folder,
+    write_tar,
+)
 
 RECORD = {
     "id": "q1",
@@ -16,6 +25,19 @@ RECORD = {
     "passage": "(@entity1's  friend) @entity2 met @entity1;\nnobody else.",
     "names": {"@entity1": "Ada Orn"},
 }
+
+
+def spy_on_batches(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> List[int]:
+    """A list that receives the sizes of the batches that the model sees."""
+    sizes: List[int] = []
+    forward = predictor._model.forward
+
+    def forward_and_note(**tensors: Any) -> Any:
+        sizes.append(len(tensors["metadata"]))
+        return forward(**tensors)
+
+    monkeypatch.setattr(predictor._model, "forward", forward_and_note)
+    return sizes
 
 
 @pytest.fixture
@@ -78,14 +100,7 @@ class TestClozePredictor:
         records = [{**RECORD, "id": str(number)} for number in range(7)]
         # Three windows of at most 10 words each.
         monkeypatch.setattr(cloze_predictor, "MAX_WORDS", 2 * 3 * 10)
-        sizes: List[int] = []
-        forward = predictor._model.forward
-
-        def forward_and_note(**tensors: Any) -> Any:
-            sizes.append(len(tensors["metadata"]))
-            return forward(**tensors)
-
-        monkeypatch.setattr(predictor._model, "forward", forward_and_note)
+        sizes = spy_on_batches(predictor, monkeypatch)
         answers = predictor.predict_batch_json(records)
         assert [answer["id"] for answer in answers] == [record["id"] for record in records]
         assert sizes == [2, 2, 2, 1]
@@ -151,6 +166,18 @@ class TestClozePredictor:
         with pytest.raises(DataError, match="no such file"):
             predictor.predict_question_file(str(tmp_path / "other.question"))
 
+    def test_only_a_single_question_file_is_taken_for_one(
+        self, predictor: ClozePredictor, tmp_path: Path
+    ) -> None:
+        folder = write_folder(tmp_path / "folder.question", 1)
+        archive = write_tar(tmp_path / "a.tar.gz", ["x/1.question"])
+        # Each has one question, so that it is not their number that is refused.
+        packed = tmp_path / "packed.question"
+        pack(str(folder), str(packed))
+        for path in (folder, archive, f"{archive}!x", packed):
+            with pytest.raises(DataError, match="expected a single .question file"):
+                predictor.predict_question_file(str(path))
+
 
 class TestPredictCommand:
     """`allennlp predict` with a cloze model."""
@@ -167,6 +194,54 @@ class TestPredictCommand:
         PredictManager(predictor, str(source), str(target), 2, False, False).run()
         answers = [json.loads(line) for line in target.read_text().splitlines()]
         assert [sorted(answer)[0] for answer in answers] == ["best_entity", "error", "best_entity"]
+
+    @pytest.mark.parametrize("use_dataset_reader", [False, True])
+    @pytest.mark.parametrize(
+        "batch_size, command_line, expected",
+        [
+            (1, "predict a b", [6]),
+            (1, "predict a b --batch-size 1", [1] * 6),
+            (4, "predict a b --batch-size 4", [4, 2]),
+        ],
+    )
+    def test_questions_share_batches_and_keep_their_order(
+        self,
+        predictor: ClozePredictor,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        use_dataset_reader: bool,
+        batch_size: int,
+        command_line: str,
+        expected: List[int],
+    ) -> None:
+        monkeypatch.setattr("sys.argv", ["allennlp", *command_line.split()])
+        source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+        ids = [f"tiny-{number}" for number in range(1, 7)]
+        source.write_text("\n".join(json.dumps({**RECORD, "id": id}) for id in ids))
+        path = TINY_CLOZE if use_dataset_reader else source
+        sizes = spy_on_batches(predictor, monkeypatch)
+        PredictManager(
+            predictor, str(path), str(target), batch_size, False, use_dataset_reader
+        ).run()
+        assert sizes == expected
+        assert [json.loads(line)["id"] for line in target.read_text().splitlines()] == ids
+
+    def test_a_line_from_a_pipe_is_answered_before_the_next_one_comes(
+        self, predictor: ClozePredictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        num_written: List[int] = []
+
+        class SlowPipe(io.BytesIO):
+            def read1(self, size: Any = -1) -> bytes:
+                # The output has its name when it is complete.
+                (output,) = tmp_path.iterdir()
+                num_written.append(len(output.read_text().splitlines()))
+                return self.readline()
+
+        pipe = SlowPipe(f"{json.dumps(RECORD)}\n".encode() * 3)
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=pipe))
+        PredictManager(predictor, "-", str(tmp_path / "out.jsonl"), 1, False, False).run()
+        assert num_written == [0, 1, 2, 3]
 
     @pytest.mark.parametrize("folder", [TINY_CLOZE, UNANSWERABLE_CLOZE], ids=lambda path: path.name)
     def test_folders_of_question_files(

@@ -1,5 +1,5 @@
 import random
-from typing import List, Sequence, Tuple
+from typing import Dict, List, Sequence, Tuple
 
 import numpy
 import pytest
@@ -44,6 +44,17 @@ class TestWindowBudgetSampler:
             assert len(batch) <= 10 and num_windows <= 100 and num_windows * longest <= 1500
         # Most batches are nearly full.
         assert len(batches) < 2 * sum(windows for windows, _ in sizes) / 100
+
+    @pytest.mark.parametrize("limits", [{"max_windows": 100}, {"max_words": 100 * 19}])
+    def test_padding_is_bounded_whatever_the_mix(self, limits: Dict[str, int]) -> None:
+        # One long article among short ones: 91 + 9 windows of 10 questions become 10 * 91 of padding.
+        sizes = [(1, 19)] * 100 + [(91, 19)] + [(1, 19)] * 100
+        sampler = WindowBudgetSampler(batch_size=200, shuffle=False, **limits)
+        batches = list(sampler.get_batch_indices(instances_with(sizes)))
+        for batch in batches:
+            assert len(batch) * max(sizes[index][0] for index in batch) <= 8 * 100
+        # 100 short ones, the long one with 7 of them (8 * 91 < 8 * 100), the rest.
+        assert [len(batch) for batch in batches] == [100, 8, 93]
 
     def test_a_question_beyond_the_budget_is_alone(self) -> None:
         sampler = WindowBudgetSampler(batch_size=10, max_windows=10, shuffle=False)

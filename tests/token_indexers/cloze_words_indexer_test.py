@@ -7,7 +7,7 @@ from allennlp.data import Token, Vocabulary
 
 from bidaf_plugin.dataset_readers import BidafClozeReader
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
-from bidaf_plugin.token_indexers import ClozeWordsIndexer
+from bidaf_plugin.token_indexers import ClozeWordsIndexer, cloze_words_indexer
 from tests.cloze_helpers import TINY_CLOZE
 
 TOKENS = [
@@ -43,6 +43,17 @@ class TestClozeWordsIndexer:
         padded = indexer.as_padded_tensor_dict(indexed, {"tokens": 6})["tokens"]
         assert padded.dtype == torch.long
         assert padded.tolist() == [*indexed["tokens"], 0, 0]
+
+    def test_words_are_not_remembered_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(cloze_words_indexer, "_MAX_WORDS", 10)
+        vocab = Vocabulary(counter={"tokens": _counts(2, "met")})
+        indexer = ClozeWordsIndexer(num_entities=2)
+        expected = indexer.tokens_to_indices(TOKENS, vocab)
+        for number in range(100):
+            tokens = [*TOKENS, Token(f"new{number}")]
+            assert indexer.tokens_to_indices(tokens, vocab)["tokens"][:4] == expected["tokens"]
+            # Those that were there, and those of one text.
+            assert len(indexer._index_of_word) < 10 + len(tokens)
 
     def test_a_changed_vocabulary_is_noticed(self) -> None:
         vocab = Vocabulary(counter={"tokens": _counts(2, "met")})

@@ -10,9 +10,13 @@
   max_windows:: 4000,
   max_words:: null,  // of a batch, padded: for whole articles
   max_instances_in_memory:: 4096,
-  skip_bad:: true,  // leave out, and count, training questions whose answer is not in the article
+  // Leave out, and count, single training questions that cannot be used: most have an answer that is not in
+  // the article. A truncated or damaged archive is an error all the same.
+  skip_bad:: true,
 
-  batch_size:: 48,  // of all processes together, if there is `distributed`
+  // Of all processes together, if there is `distributed` in the config file. With `-o`, which changes what
+  // this file has become, each process has as many.
+  batch_size:: 48,
   num_epochs:: 8,
   patience:: 1,  // "early stop when the accuracy on validation data starts to drop"
 

@@ -1,3 +1,4 @@
+from collections import defaultdict
 from typing import Any, Dict, List, Optional
 
 import torch
@@ -156,11 +157,14 @@ class ClozeOutputLayer(OutputLayer):
             `probability` and `mentions`: the `word` of the article (from 0), its `characters` in the
             passage (first, and one past the last) and the `probability` that it carried.
         """
+        # From the GPU once, and not once for each question.
+        # Shape: (batch_size, num_entities)
+        entity_probs = output_dict["entity_log_probs"].exp().cpu()
+        # Shape: (batch_size, max_windows, window_length)
+        word_probs = output_dict["word_probs"].cpu()
         ranked = [
-            _rank_candidates(entity_log_probs.exp().tolist(), word_probs, item)
-            for entity_log_probs, word_probs, item in zip(
-                output_dict["entity_log_probs"], output_dict["word_probs"], metadata, strict=True
-            )
+            _rank_candidates(probabilities.tolist(), carried, item)
+            for probabilities, carried, item in zip(entity_probs, word_probs, metadata, strict=True)
         ]
         best: List[Dict[str, Any]] = [candidates[0] if candidates else {} for candidates in ranked]
         return {
@@ -178,25 +182,30 @@ def _rank_candidates(
     words = item["passage"].split()
     # A word that stands in several windows carries what it has in all of them.
     carried: Dict[int, float] = {}
-    for start, probs in zip(item["window_starts"], word_probs.tolist(), strict=False):
+    window_starts = item["window_starts"]
+    # The windows behind are padding.
+    windows = word_probs[: len(window_starts)].tolist()
+    for start, probs in zip(window_starts, windows, strict=True):
         for offset, probability in enumerate(probs):
             if probability > 0:
                 carried[start + offset] = carried.get(start + offset, 0.0) + probability
     starts = _find_words(words, item.get("text", item["passage"]))
+    mentions_of: Dict[str, List[Dict[str, Any]]] = defaultdict(list)
+    for index, probability in sorted(carried.items()):
+        entity = words[index]
+        mentions_of[entity].append(
+            {
+                "word": index,
+                "characters": [starts[index], starts[index] + len(entity)],
+                "probability": probability,
+            }
+        )
     candidates = [
         {
             "entity": entity,
             "name": name,
             "probability": probabilities[number],
-            "mentions": [
-                {
-                    "word": index,
-                    "characters": [starts[index], starts[index] + len(entity)],
-                    "probability": probability,
-                }
-                for index, probability in sorted(carried.items())
-                if words[index] == entity
-            ],
+            "mentions": mentions_of[entity],
         }
         for number, (entity, name) in enumerate(
             zip(item["candidates"], item["candidate_names"], strict=True)
