@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 from random import Random
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List
 
 import pytest
 import torch
@@ -10,6 +10,7 @@ from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader
 from allennlp.models import load_archive
+from allennlp.nn.parallel import TorchDdpAccelerator
 
 from bidaf_plugin.common.errors import DataError
 from tests.helpers import (
@@ -20,6 +21,16 @@ from tests.helpers import (
     tiny_params,
     without_onednn,
 )
+
+
+@pytest.fixture
+def one_process_group() -> Iterator[None]:
+    """Distributed training with this process alone."""
+    torch.distributed.init_process_group(
+        "gloo", store=torch.distributed.HashStore(), rank=0, world_size=1
+    )
+    yield
+    torch.distributed.destroy_process_group()
 
 
 class TestAttentionFlow:
@@ -47,6 +58,22 @@ class TestAttentionFlow:
         ]
         # Adding a constant to all similarities changes no softmax, so the bias of alpha stays put.
         assert without in ([], ["_attention._similarity._bias"])
+
+    def test_fixed_word_vectors_are_not_sent_around_in_distributed_training(
+        self, one_process_group: None
+    ) -> None:
+        params = tiny_params()
+        instances = read_tiny(params)
+        model = build_model(params, instances).train()
+        assert len(list(model.buffers())) == 2
+        accelerator = TorchDdpAccelerator(
+            local_rank=0, world_size=1, cuda_device=torch.device("cpu")
+        )
+        _, wrapped = accelerator.wrap_model(model)
+        # What torch sends before each step.
+        assert wrapped.model.modules_buffers == []
+        wrapped.model(**as_tensors(instances, model.vocab))["loss"].backward()
+        assert "_text_field_embedder.token_embedder_tokens.fixed" in wrapped.state_dict()
 
     def test_batch_size_order_and_padding_change_no_answer(self) -> None:
         params = tiny_params()
