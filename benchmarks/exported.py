@@ -1,7 +1,8 @@
 """
 An archive and what `allennlp bidaf export` makes of it, side by side: `python -m benchmarks.exported
 ARCHIVE`. Each loads and answers the same questions of SQuAD dev in processes of its own, in turns; the
-exported file does it where AllenNLP, spaCy and this package cannot be imported.
+exported file does it where AllenNLP, spaCy and this package cannot be imported. It fails, with exit code 1,
+if any answer differs.
 """
 
 import argparse
@@ -38,7 +39,8 @@ def measure(kind: str, path: str, questions: Path) -> Tuple[Dict[str, float], An
     return seconds, json.loads(answers.read_text(encoding="utf-8"))
 
 
-def compare(archive: Answers, exported: Answers) -> str:
+def compare(archive: Answers, exported: Answers) -> int:
+    """How many answers differ."""
     num_different = 0
     largest = 0.0
     for expected, answer in zip(archive, exported, strict=True):
@@ -46,10 +48,11 @@ def compare(archive: Answers, exported: Answers) -> str:
         largest = max(largest, difference)
         # What is left is id, text and spans.
         num_different += answer != expected
-    return (
+    print(
         f"answers that differ: {num_different} of {len(archive)}; largest difference of a "
         f"confidence: {largest:.1e}"
     )
+    return num_different
 
 
 def write_questions(path: Path, dev: Path, number: int) -> int:
@@ -61,7 +64,8 @@ def write_questions(path: Path, dev: Path, number: int) -> int:
     return len(lines)
 
 
-def run(archive: str, dev: Path, num_questions: int, num_rounds: int) -> None:
+def run(archive: str, dev: Path, num_questions: int, num_rounds: int) -> int:
+    """Prints what was measured; returns how many answers differ."""
     from bidaf_plugin.export import export_archive
 
     with TemporaryDirectory() as folder:
@@ -81,7 +85,7 @@ def run(archive: str, dev: Path, num_questions: int, num_rounds: int) -> None:
             load, answer = (median(item[k] for item in seconds[kind]) for k in ("load", "answer"))
             size = os.path.getsize(path) / 1e6
             print(f"| {kind} | {size:.1f} | {load:.2f} | {num_questions / answer:.1f} |")
-        print(compare(answers["archive"], answers["exported"]))
+        return compare(answers["archive"], answers["exported"])
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -93,7 +97,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
     options = parser.parse_args(arguments)
     try:
         _, dev, _ = quick_sources() if options.quick else full_sources()
-        run(options.archive, dev, options.questions, options.rounds)
+        num_different = run(options.archive, dev, options.questions, options.rounds)
+        if num_different:
+            raise BenchmarkError(f"{num_different} answers of the exported file differ")
     except BenchmarkError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1

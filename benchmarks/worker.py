@@ -26,6 +26,7 @@ from allennlp.models import Model
 from allennlp.models.archival import archive_model, load_archive
 from allennlp.training.optimizers import Optimizer
 
+from benchmarks.data import split
 from benchmarks.listed_batches import ListedBatches
 from benchmarks.machine import (
     measure_sgemm,
@@ -91,6 +92,15 @@ class Worker:
             "memory_indexed": resident_memory(),
             "memory_peak": peak_memory(),
         }
+
+    def make_tensors(self, batch_size: int) -> Dict[str, float]:
+        """Makes the tensors of all that was read and indexed, in its order, and forgets them."""
+        assert self._loader is not None
+        ids = [instance.fields["metadata"]["id"] for instance in self._loader.iter_instances()]
+        self._sampler.batches = split(ids, batch_size)
+        start = time.perf_counter()
+        num_batches = sum(1 for _ in self._loader)
+        return {"tensors_seconds": time.perf_counter() - start, "batches": num_batches}
 
     def make_vocabulary(self, folder: str) -> Dict[str, float]:
         """Builds the vocabulary from what was read."""

@@ -65,8 +65,9 @@ class TestTrainingConfigs:
         assert params["model"]["output_layer"]["no_answer"] is True
         assert params["train_data_path"].endswith("train-v2.0.json")
 
-    def test_allennlp_s_lstm_can_be_chosen(self) -> None:
-        params = tiny_params("lstm:: 'lstm'")
+    @pytest.mark.parametrize("attention", ["static", "dynamic"])
+    def test_allennlp_s_lstm_can_be_chosen(self, attention: str) -> None:
+        params = tiny_params(f"lstm:: 'lstm', attention:: '{attention}'")
         build_model(params, read_tiny(params))
 
     @pytest.mark.parametrize("name", ["bidaf_cnn.jsonnet", "bidaf_dailymail.jsonnet"])

@@ -13,13 +13,14 @@ Reading = Dict[str, float]
 
 def measure_read(workspace: Workspace, plan: Plan, findings: Findings) -> None:
     """
-    Instances/s of reading and indexing the training data, and the memory that it then takes; every
-    round in a fresh process. Neither reader has limits of length, so both give all questions.
+    Instances/s of reading the training data, indexing it and making the tensors of all batches, in the
+    order of the file; and the memory that it takes once it is indexed. Every round in a fresh process.
+    Neither reader has limits of length, so both give all questions. Tensors belong to it, because ours
+    looks up indices when a batch is made, and the peer before.
 
-    Ours reads and indexes everything in every round. The peer does so once, for its memory and its
-    vocabulary, since it takes minutes; in the rounds it reads and indexes an excerpt of whole
-    paragraphs. That is to its advantage: the more objects there are, the slower Python's garbage
-    collector gets.
+    Ours takes everything in every round. The peer reads and indexes everything once, for its memory and
+    its vocabulary, since it takes minutes; in the rounds it takes an excerpt of whole paragraphs. That is
+    to its advantage: the more objects there are, the slower Python's garbage collector gets.
     """
     whole: Dict[str, Reading] = {}
     for system in plan.systems:
@@ -33,24 +34,33 @@ def measure_read(workspace: Workspace, plan: Plan, findings: Findings) -> None:
         say(f"read, round {round_number + 1} of {plan.rounds}")
         for system in plan.in_turn(round_number):
             path = workspace.settings.train_data if system is OURS else excerpt_path
-            rounds[system.name].append(_read_and_index(workspace, system, path))
-    _add_rates(findings, rounds, len(ids))
+            rounds[system.name].append(_read_once(workspace, system, path, plan.batch_size))
+    _add_rates(findings, rounds, len(ids), plan.batch_size)
     _add_memory(findings, rounds, whole)
     findings.facts["whole_training_data"] = whole
 
 
-def _read_and_index(workspace: Workspace, system: System, path: str) -> Reading:
+def _read_once(workspace: Workspace, system: System, path: str, batch_size: int) -> Reading:
     vocabulary = workspace.vocabulary(system)
     with workspace.worker(system) as worker:
-        return {**worker.ask("read", path=path), **worker.ask("index", vocabulary=vocabulary)}
+        return {
+            **worker.ask("read", path=path),
+            **worker.ask("index", vocabulary=vocabulary),
+            **worker.ask("make_tensors", batch_size=batch_size),
+        }
 
 
-def _add_rates(findings: Findings, rounds: Dict[str, List[Reading]], num_read_by_peer: int) -> None:
+def _add_rates(
+    findings: Findings, rounds: Dict[str, List[Reading]], num_read_by_peer: int, batch_size: int
+) -> None:
     note = f"ours: everything; peer: an excerpt of {num_read_by_peer:,} questions"
+    note += f"; tensors: all batches of {batch_size}, in the order of the file"
+    reading, tensors = ("read_seconds",), ("index_seconds", "tensors_seconds")
+    # Indexing has no row of its own: ours does most of it when it makes tensors.
     parts = {
-        "read": ("reading and indexing", ("read_seconds", "index_seconds")),
-        "read_only": ("of which reading", ("read_seconds",)),
-        "index_only": ("of which indexing", ("index_seconds",)),
+        "read": ("reading, indexing and making tensors", (*reading, *tensors)),
+        "read_only": ("of which reading", reading),
+        "tensors_only": ("of which indexing and making tensors", tensors),
     }
     for name, (title, keys) in parts.items():
         rates = {

@@ -24,11 +24,12 @@ def open_answer_file(
 
     path : `str`
     instances : `Sequence[Instance]`, optional (default = `None`)
-        The data, in whose order the answers will be. Without it they are written as they come: data
-        that is too large to be kept has more answers than can be kept.
+        The data, in whose order the answers will be. (The order of the file, unless a data loader has
+        read it with several workers: then that in which these have sent the questions.) Without it they
+        are written as they come: data that is too large to be kept has more answers than can be kept.
     """
-    # Questions are recognised by their metadata, which pass through the model as they are. Those that
-    # came from another process are not, and stay in the order of the batches.
+    # Questions are recognised by their metadata, which pass through the model as they are. Where a data
+    # loader makes its batches in other processes they are copies, and stay in the order of the batches.
     places = {id(item["metadata"].metadata): place for place, item in enumerate(instances or [])}
     lines: List[Tuple[int, str]] = []
     with open_atomically(path) as file:

@@ -19,7 +19,9 @@ class QuestionEvaluator(Evaluator):
     """
     What `allennlp evaluate` does, counted in questions: it shows how many have been answered and how
     many are answered per second, and `--predictions-output-file` receives one line for each, as
-    `allennlp predict` writes it, in the order of the data. The numbers are those of AllenNLP's own.
+    `allennlp predict` writes it, in the order of the data: that of the file, unless the data loader has
+    several workers (`num_workers` of 2 or more), which send questions as they read them, or
+    `max_instances_in_memory`, which keeps the order of the batches. The numbers are those of AllenNLP's own.
 
     Registered as an `Evaluator` with name "bidaf_questions". For the parameters see `Evaluator`; a
     config gives them with the key `evaluation`.

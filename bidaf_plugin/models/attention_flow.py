@@ -14,6 +14,7 @@ from bidaf_plugin.modules.fast_dropout import FastDropout
 from bidaf_plugin.modules.output_layers import OutputLayer
 from bidaf_plugin.modules.seq2seq_encoders import QuestionAwareEncoder
 from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import encode
+from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 from bidaf_plugin.nn.distinct import (
     embeds_words_alone,
     find_distinct_rows,
@@ -89,6 +90,9 @@ class AttentionFlow(Model):
         self._dropout = FastDropout(dropout)
         self._embeds_words_alone = embeds_words_alone(text_field_embedder)
         self._find_words = find_distinct_words
+        # For torch's `DistributedDataParallel`, which would send all buffers to all processes before each
+        # step. These never change, and every process makes the same from vocabulary and file.
+        self._ddp_params_and_buffers_to_ignore = _fixed_vectors(self)
         self._check_dimensions()
         initializer(self)
 
@@ -263,6 +267,16 @@ class AttentionFlow(Model):
         if "loss" in output_dict:
             readable["loss"] = output_dict["loss"]
         return readable
+
+
+def _fixed_vectors(model: Model) -> List[str]:
+    """The names of the buffers with the word vectors that are not trained."""
+    return [
+        f"{name}.{buffer_name}"
+        for name, module in model.named_modules()
+        if isinstance(module, FixedAndTrainedEmbedder)
+        for buffer_name, _ in module.named_buffers()
+    ]
 
 
 def _check(producer: str, produced_dim: int, consumer: str, layer: Any) -> None:

@@ -1,9 +1,10 @@
 import random
 from dataclasses import dataclass, field
-from typing import Dict, Iterable, Iterator, List, Optional, Sequence
+from typing import Dict, Hashable, Iterable, Iterator, List, Optional, Sequence, cast
 
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import BatchSampler, Instance
+from allennlp.data.fields import MetadataField, TextField
 from overrides import overrides
 
 # Instances that always come in the same batch, by their places in the data.
@@ -45,8 +46,8 @@ class BidafBucketSampler(BatchSampler):
         that is longer has a batch of its own.
     group_passages : `bool`, optional (default = `False`)
         Keep the questions on a paragraph in one batch, so that its passage need not be read for each.
-        They are recognised by their passage field, which is one object. If they do not fit into a
-        batch they are divided.
+        They are recognised by the text of the passage in their metadata, or without metadata by their
+        passage field being one object. If they do not fit into a batch they are divided.
     padding_noise : `float`, optional (default = `0.1`)
         How much shorter than the longest the passages of a bucket may be, as a share of it. More
         means more padding and more chance.
@@ -117,9 +118,9 @@ class BidafBucketSampler(BatchSampler):
         return buckets
 
     def _sorted_groups(self, instances: Sequence[Instance]) -> List[Unit]:
-        groups: Dict[int, Unit] = {}
+        groups: Dict[Hashable, Unit] = {}
         for index, instance in enumerate(instances):
-            key = id(instance.fields["passage"]) if self._group_passages else index
+            key = _passage_key(instance) if self._group_passages else index
             groups.setdefault(key, []).append(index)
         return sorted(
             groups.values(),
@@ -158,6 +159,18 @@ class BidafBucketSampler(BatchSampler):
     def _noisy_question_length(self, unit: Unit, instances: Sequence[Instance]) -> float:
         noise = random.uniform(-self._padding_noise, self._padding_noise)
         return _longest_question(unit, instances) * (1 + noise)
+
+
+def _passage_key(instance: Instance) -> Hashable:
+    """Equal for questions on the same passage."""
+    passage = cast(TextField, instance.fields["passage"])
+    metadata = instance.fields.get("metadata")
+    text = metadata.get("passage") if isinstance(metadata, MetadataField) else None
+    if text is None or not len(passage):
+        return id(passage)
+    # Not the field: a data loader with workers sends every question with a copy of its own. Place and
+    # length tell pieces of a long text apart.
+    return text, passage.tokens[0].idx, len(passage)
 
 
 def _longest_question(unit: Unit, instances: Sequence[Instance]) -> int:

@@ -9,6 +9,7 @@ from overrides import overrides
 
 from bidaf_plugin.token_indexers.word_table import WordTable
 from bidaf_plugin.tokenizers import Lexicon, TextTokens
+from bidaf_plugin.tokenizers.tables_lock import TABLES_LOCK
 
 Counts = Dict[str, Dict[str, int]]
 # Words of plain lists of tokens that are remembered before the memory is emptied.
@@ -61,10 +62,11 @@ class WordIndexer(TokenIndexer):
         """The indices of all words of a lexicon. Shape: (at least num_words, ...)"""
         settings = self._settings()
         vocabulary_size = vocabulary.get_vocab_size(self._namespace)
-        table = lexicon.tables.get(settings)
-        if table is None or not table.holds_for(vocabulary, vocabulary_size):
-            table = lexicon.tables[settings] = WordTable(vocabulary, vocabulary_size)
-        return table.rows(lexicon.words, self._make_rows)
+        with TABLES_LOCK:
+            table = lexicon.tables.get(settings)
+            if table is None or not table.holds_for(vocabulary, vocabulary_size):
+                table = lexicon.tables[settings] = WordTable(vocabulary, vocabulary_size)
+            return table.rows(lexicon.words, self._make_rows)
 
     @overrides
     def count_vocab_items(self, token: Token, counter: Counts) -> None:

@@ -22,16 +22,21 @@ class WordTable:
         return made_with_vocabulary is vocabulary and made_with_size == vocabulary_size
 
     def rows(self, words: Sequence[str], make_rows: MakeRows) -> numpy.ndarray:
-        """The rows of `words`, which are those of the calls before and new ones behind them."""
+        """
+        The rows of `words`, which are those of the calls before and new ones behind them. One thread at a
+        time.
+        """
+        num_words = len(words)
         if self._rows is None:
             self._rows = make_rows(words, self._made_with[0])
-        elif len(words) > self._num_words:
+        elif num_words > self._num_words:
             new_rows = make_rows(words[self._num_words :], self._made_with[0])
-            if len(words) > len(self._rows):
+            if num_words > len(self._rows):
                 # Twice as large, so that many small additions do not take long.
-                larger = numpy.zeros((2 * len(words), *new_rows.shape[1:]), new_rows.dtype)
+                larger = numpy.zeros((2 * num_words, *new_rows.shape[1:]), new_rows.dtype)
                 larger[: self._num_words] = self._rows[: self._num_words]
                 self._rows = larger
-            self._rows[self._num_words : len(words)] = new_rows
-        self._num_words = len(words)
+            self._rows[self._num_words : num_words] = new_rows
+        # Last, so that rows which an interrupt has left unmade are made the next time.
+        self._num_words = num_words
         return self._rows

@@ -4,6 +4,7 @@ from typing import Callable, Dict, Iterable, List, Tuple
 import numpy
 
 from bidaf_plugin.tokenizers.lexicon import Lexicon
+from bidaf_plugin.tokenizers.tables_lock import TABLES_LOCK
 from bidaf_plugin.tokenizers.text_tokens import TextTokens
 from bidaf_plugin.tokenizers.token_table import TokenTable
 
@@ -14,7 +15,8 @@ class ChunkTable(Dict[str, int]):
     cut once; after that a text is a list of chunk numbers, and the tokens of many texts are gathered
     at once by numpy.
 
-    The dictionary has the number of each chunk; asking for a new chunk takes it in.
+    The dictionary has the number of each chunk; asking for a new chunk takes it in. Several threads may
+    `tokenize` at the same time.
 
     # Parameters
 
@@ -41,15 +43,29 @@ class ChunkTable(Dict[str, int]):
         self._lengths = array("i")
 
     def __missing__(self, chunk: str) -> int:
-        number = self[chunk] = len(self)
-        for offset, word in self._cut(chunk):
-            self._word_numbers.append(self._lexicon.number(word))
-            self._word_starts.append(offset)
-            self._word_ends.append(offset + len(word))
-        self._first_words.append(len(self._word_numbers))
-        self._lengths.append(len(chunk))
+        words = self._cut(chunk)
+        number = len(self)
+        try:
+            for offset, word in words:
+                self._word_numbers.append(self._lexicon.take_in(word))
+                self._word_starts.append(offset)
+                self._word_ends.append(offset + len(word))
+            self._first_words.append(len(self._word_numbers))
+            self._lengths.append(len(chunk))
+            self[chunk] = number
+        except BaseException:
+            self._remove_last(chunk, number)
+            raise
         self.num_characters += len(chunk)
         return number
+
+    def _remove_last(self, chunk: str, number: int) -> None:
+        """Undoes what an interrupted call has done, so that the columns fit each other again."""
+        self.pop(chunk, None)
+        del self._lengths[number:]
+        del self._first_words[number + 1 :]
+        for column in (self._word_numbers, self._word_starts, self._word_ends):
+            del column[self._first_words[number] :]
 
     def tokenize(self, texts: List[str]) -> List[TextTokens]:
         chunks: List[str] = []
@@ -58,8 +74,10 @@ class ChunkTable(Dict[str, int]):
             chunks_of_text = text.split(" ")
             num_chunks.append(len(chunks_of_text))
             chunks += chunks_of_text
-        chunk_numbers = numpy.fromiter(map(self.__getitem__, chunks), numpy.int32, len(chunks))
-        table, first_rows = self._gather(chunk_numbers, numpy.cumsum([0, *num_chunks]))
+        with TABLES_LOCK:
+            # Shape: (num_chunks,)
+            chunk_numbers = numpy.fromiter(map(self.__getitem__, chunks), numpy.int32, len(chunks))
+            table, first_rows = self._gather(chunk_numbers, numpy.cumsum([0, *num_chunks]))
         return [
             TextTokens(text, table, first_row, end_row)
             for text, first_row, end_row in zip(texts, first_rows, first_rows[1:], strict=False)

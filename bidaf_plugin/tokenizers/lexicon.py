@@ -2,13 +2,16 @@ from typing import Any, Dict, Iterable, List
 
 import numpy
 
+from bidaf_plugin.tokenizers.tables_lock import TABLES_LOCK
+
 
 class Lexicon:
     """
     The distinct words of many texts, numbered in the order in which they were met.
 
     A text then is an array of numbers, and what belongs to a word alone, such as the ids of its
-    characters, is found once per distinct word and looked up from a table.
+    characters, is found once per distinct word and looked up from a table. Several threads may ask for
+    numbers at the same time.
 
     # Attributes
 
@@ -22,18 +25,28 @@ class Lexicon:
         self.words: List[str] = []
         self.tables: Dict[Any, Any] = {}
         self._number_of_word: Dict[str, int] = {}
-        for word in words:
-            self.number(word)
+        self.numbers(words)
 
     def __len__(self) -> int:
         return len(self.words)
 
     def number(self, word: str) -> int:
         """The number of a word, which is taken in if it is new."""
-        number = self._number_of_word.setdefault(word, len(self.words))
-        if number == len(self.words):
-            self.words.append(word)
-        return number
+        with TABLES_LOCK:
+            return self.take_in(word)
 
     def numbers(self, words: Iterable[str]) -> numpy.ndarray:
-        return numpy.fromiter(map(self.number, words), dtype=numpy.int32)
+        # Where the words come from may take its time.
+        words = list(words)
+        with TABLES_LOCK:
+            return numpy.fromiter(map(self.take_in, words), numpy.int32, len(words))
+
+    def take_in(self, word: str) -> int:
+        """The same as `number`, for threads that hold the lock."""
+        number = self._number_of_word.get(word)
+        if number is None:
+            number = len(self.words)
+            # In this order: if an interrupt comes between, the word has one more number, which is not used.
+            self.words.append(word)
+            self._number_of_word[word] = number
+        return number

@@ -1,13 +1,140 @@
+import json
 import re
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional
 
 import pytest
+import torch
+from allennlp.common import Params
+from allennlp.data import DatasetReader, Vocabulary
+from allennlp.models import Model
 
-from benchmarks.agreement import main
+from benchmarks.agreement import load_config, main, make_models
+from benchmarks.workspace import quick_sources
+from bidaf_plugin.nn.passage_vectors import JoinedVectors, PassageVectors, WholeVectors
+from tests.helpers import TINY_SQUAD, as_tensors
 
 
-def test_the_fast_and_the_plain_path_agree(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--quick", "--steps", "3"]) == 0
-    printed = capsys.readouterr().out
-    difference = re.search(r"loss in 3 steps: (\S+)", printed)
-    assert difference is not None and float(difference.group(1)) < 1e-4
-    assert re.search(r"answers that differ: 0 of \d\d\d", printed)
+def run(tmp_path: Path, steps: int = 1) -> int:
+    return main(
+        ["--quick", "--steps", str(steps), "--output", str(tmp_path / "results" / "agreement.json")]
+    )
+
+
+def read(tmp_path: Path) -> Dict[str, Any]:
+    return json.loads((tmp_path / "results" / "agreement.json").read_text())
+
+
+def scaled_project(factor: Callable[[], float]) -> Callable[..., torch.Tensor]:
+    """A shortcut with a mistake."""
+    project = JoinedVectors.project
+
+    def scaled(
+        self: JoinedVectors, weight: torch.Tensor, bias: Optional[torch.Tensor] = None
+    ) -> torch.Tensor:
+        return project(self, weight, bias) * factor()
+
+    return scaled
+
+
+class TestAgreement:
+    def test_the_fast_and_the_plain_path_agree(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run(tmp_path, steps=3) == 0
+        printed = capsys.readouterr().out
+        difference = re.search(r"loss in 3 steps: (\S+)", printed)
+        assert difference is not None and float(difference.group(1)) < 1e-4
+        assert re.search(r"answers that differ: 0 of \d\d\d", printed)
+        figures = read(tmp_path)
+        assert figures["agree"] and figures["steps"] == 3 and figures["questions"] > 100
+        assert figures["largest_difference_of_a_loss"] < 1e-4
+        assert figures["machine"]["threads"] == torch.get_num_threads()
+        assert figures["versions"]["torch"] and figures["date"]
+
+    @pytest.mark.parametrize("factor", [0.5, float("nan")])
+    def test_losses_that_differ_are_a_failure(
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        factor: float,
+    ) -> None:
+        # In training only, so that the answers are the same.
+        monkeypatch.setattr(
+            JoinedVectors,
+            "project",
+            scaled_project(lambda: factor if torch.is_grad_enabled() else 1.0),
+        )
+        monkeypatch.setattr("benchmarks.agreement.compare_answers", _no_difference)
+        assert run(tmp_path) == 1
+        assert "do not agree" in capsys.readouterr().err
+        assert not read(tmp_path)["agree"]
+
+    def test_answers_that_differ_are_a_failure(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(
+            JoinedVectors,
+            "project",
+            scaled_project(lambda: 1.0 if torch.is_grad_enabled() else -1.0),
+        )
+        assert run(tmp_path) == 1
+        figures = read(tmp_path)
+        assert figures["largest_difference_of_a_loss"] < 1e-4
+        assert figures["answers_that_differ"] > 0 and not figures["agree"]
+
+    def test_the_plain_model_takes_no_shortcut(
+        self, monkeypatch: pytest.MonkeyPatch, kept_num_threads: None
+    ) -> None:
+        torch.set_num_threads(2)
+        _, _, glove = quick_sources()
+        configs = [load_config(glove, True, is_plain) for is_plain in (False, True)]
+        reader = DatasetReader.from_params(Params(configs[0]["validation_dataset_reader"]))
+        instances = 8 * list(reader.read(TINY_SQUAD))
+        for instance in instances:
+            reader.apply_token_indexers(instance)
+        vocab = Vocabulary.from_instances(instances)
+        fast, plain = make_models(configs[0], configs[1], vocab)
+        tensors = as_tensors(instances, vocab)
+
+        def refuse(*arguments: Any, **options: Any) -> Any:
+            raise AssertionError("a shortcut")
+
+        def use(model: Model) -> None:
+            with torch.no_grad():
+                model.eval()(**tensors)
+
+        shortcuts = [
+            (vectors, name)
+            for vectors in PassageVectors.__subclasses__()
+            for name in ("project", "add_projection")
+            if vectors is not WholeVectors and name in vars(vectors)
+        ]
+        assert len(shortcuts) >= 3
+        places = [
+            *shortcuts,
+            ("bidaf_plugin.models.attention_flow", "run_in_parts"),
+            ("bidaf_plugin.models.attention_flow", "find_distinct_rows"),
+        ]
+        used_by_fast = []
+        for place, name in places:
+            with monkeypatch.context() as patched:
+                if isinstance(place, str):
+                    patched.setattr(f"{place}.{name}", refuse)
+                else:
+                    patched.setattr(place, name, refuse)
+                use(plain)
+                try:
+                    use(fast)
+                except AssertionError:
+                    used_by_fast.append(name)
+        assert {"project", "run_in_parts", "find_distinct_rows"} <= set(used_by_fast)
+
+
+def _no_difference(models: List[Model], instances: List[Any], vocab: Vocabulary) -> Dict[str, Any]:
+    return {
+        "questions": len(instances),
+        "answers_that_differ": 0,
+        "largest_difference_of_a_confidence": 0.0,
+    }

@@ -114,16 +114,6 @@ class TestAtomicCheckpointer:
 
 
 class TestRandomStateCallback:
-    def test_dropout_goes_on_where_the_checkpoint_was_made(self) -> None:
-        callback = RandomStateCallback("")
-        state = callback.state_dict()
-        expected = torch.rand(3)
-        torch.rand(100)
-        callback.load_state_dict(state)
-        assert torch.equal(torch.rand(3), expected)
-        # A checkpoint from before the plugin.
-        callback.load_state_dict({})
-
     def test_is_among_the_default_callbacks_once(self) -> None:
         from allennlp.training.gradient_descent_trainer import DEFAULT_CALLBACKS
 

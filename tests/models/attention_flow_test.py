@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 from random import Random
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List
 
 import pytest
 import torch
@@ -10,16 +10,28 @@ from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader
 from allennlp.models import load_archive
+from allennlp.nn.parallel import TorchDdpAccelerator
 
 from bidaf_plugin.common.errors import DataError
 from tests.helpers import (
     SAMPLE_V2,
+    TINY_SQUAD,
     as_tensors,
     build_model,
     read_tiny,
     tiny_params,
     without_onednn,
 )
+
+
+@pytest.fixture
+def one_process_group() -> Iterator[None]:
+    """Distributed training with this process alone."""
+    torch.distributed.init_process_group(
+        "gloo", store=torch.distributed.HashStore(), rank=0, world_size=1
+    )
+    yield
+    torch.distributed.destroy_process_group()
 
 
 class TestAttentionFlow:
@@ -47,6 +59,22 @@ class TestAttentionFlow:
         ]
         # Adding a constant to all similarities changes no softmax, so the bias of alpha stays put.
         assert without in ([], ["_attention._similarity._bias"])
+
+    def test_fixed_word_vectors_are_not_sent_around_in_distributed_training(
+        self, one_process_group: None
+    ) -> None:
+        params = tiny_params()
+        instances = read_tiny(params)
+        model = build_model(params, instances).train()
+        assert len(list(model.buffers())) == 2
+        accelerator = TorchDdpAccelerator(
+            local_rank=0, world_size=1, cuda_device=torch.device("cpu")
+        )
+        _, wrapped = accelerator.wrap_model(model)
+        # What torch sends before each step.
+        assert wrapped.model.modules_buffers == []
+        wrapped.model(**as_tensors(instances, model.vocab))["loss"].backward()
+        assert "_text_field_embedder.token_embedder_tokens.fixed" in wrapped.state_dict()
 
     def test_batch_size_order_and_padding_change_no_answer(self) -> None:
         params = tiny_params()
@@ -160,8 +188,38 @@ class TestAttentionFlow:
         alone = as_tensors([own_text], model.vocab)
         assert "loss" not in model(**alone)
         assert model.get_metrics() == {}
+
+    def test_a_training_batch_without_answers_has_a_loss_of_zero(
+        self, one_process_group: None
+    ) -> None:
+        params = tiny_params()
+        instances = read_tiny(params)
+        reader = DatasetReader.from_params(Params(params["validation_dataset_reader"]))
+        own_text = reader.text_to_instance("Who?", "It was Ada.")
+        reader.apply_token_indexers(own_text)
+        model = build_model(params, [*instances, own_text]).train()
+        # As torch runs it in several processes, where every parameter must have a gradient.
+        wrapped = torch.nn.parallel.DistributedDataParallel(model)
+        loss = wrapped(**as_tensors([own_text], model.vocab))["loss"]
+        assert loss.item() == 0
+        loss.backward()
+        for name, parameter in model.named_parameters():
+            assert parameter.grad is not None and not parameter.grad.any(), name
+        # One question with an answer is enough.
+        wrapped(**as_tensors(instances, model.vocab))["loss"].backward()
+        assert model.get_metrics(reset=True)
+        assert model.get_metrics(reset=True) == {}
+
+    def test_training_data_without_any_answer_is_told_after_an_epoch(self, tmp_path: Path) -> None:
+        squad = json.loads(TINY_SQUAD.read_text())
+        for article in squad["data"]:
+            for paragraph in article["paragraphs"]:
+                for question in paragraph["qas"]:
+                    question["answers"] = []
+        (tmp_path / "squad.json").write_text(json.dumps(squad))
+        params = tiny_params(f"train_data:: '{tmp_path}/squad.json'")
         with pytest.raises(DataError, match="no question with an answer"):
-            model.train()(**alone)
+            train_model(Params(params), str(tmp_path / "run"))
 
     def test_learns_which_questions_have_no_answer(self, v2_archive: Path) -> None:
         archive = load_archive(v2_archive)

@@ -63,6 +63,28 @@ class TestSpanOutputLayer:
             expected.add(round(loss, 5))
         assert losses == expected and len(losses) == 2
 
+    @pytest.mark.parametrize("choices", [{}, {"no_answer": True}, {"training_target": "drawn"}])
+    def test_a_training_batch_without_answers_has_a_loss_of_zero(self, choices: Any) -> None:
+        layer = make_layer(**choices).train()
+        spans = torch.full((2, 1, 2), -1)
+        loss = layer(self.query_aware, self.modeled, self.mask, answer_spans=spans)["loss"]
+        assert loss.item() == 0
+        loss.backward()
+        for name, parameter in layer.named_parameters():
+            assert parameter.grad is not None and not parameter.grad.any(), name
+        assert "loss" not in layer.eval()(self.query_aware, self.modeled, self.mask, spans)
+
+    def test_impossible_questions_alone_are_learned_if_there_is_a_score_for_them(self) -> None:
+        spans = torch.full((2, 1, 2), -2)
+        losses = [
+            make_layer(no_answer=no_answer)
+            .train()(self.query_aware, self.modeled, self.mask, spans)["loss"]
+            .item()
+            for no_answer in (False, True)
+        ]
+        assert losses[0] == 0
+        assert losses[1] > 0
+
     @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
     def test_half_precision_gives_finite_numbers(self, dtype: torch.dtype) -> None:
         layer = make_layer().eval().to(dtype)

@@ -6,11 +6,12 @@ from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import BatchSampler, Instance, Vocabulary
 from allennlp.data.data_loaders import MultiProcessDataLoader
-from allennlp.data.fields import TextField
+from allennlp.data.fields import MetadataField, TextField
 from allennlp.data.samplers import BucketBatchSampler
 from allennlp.data.tokenizers import Token
 
 from bidaf_plugin.dataset_readers import BidafSquadReader
+from bidaf_plugin.nn.distinct import find_distinct_rows
 from bidaf_plugin.samplers import BidafBucketSampler
 from tests.helpers import FIXTURES
 
@@ -157,3 +158,37 @@ class TestBidafBucketSampler:
             ids += [item["id"] for item in batch["metadata"]]
         assert num_batches == len(loader)
         assert sorted(ids) == sorted(i["metadata"]["id"] for i in loader.iter_instances())
+
+    @pytest.mark.parametrize("num_workers", [0, 1, 2])
+    def test_passages_stay_together_when_workers_read_them(self, num_workers: int) -> None:
+        loader = MultiProcessDataLoader(
+            BidafSquadReader(),
+            str(FIXTURES / "squad" / "sample_dev.json"),
+            batch_sampler=BidafBucketSampler(20, group_passages=True),
+            num_workers=num_workers,
+            quiet=True,
+        )
+        loader.index_with(Vocabulary.from_instances(loader.iter_instances()))
+        batches_of_passage: dict = {}
+        for number, batch in enumerate(loader):
+            passages = [item["passage"] for item in batch["metadata"]]
+            for passage in passages:
+                batches_of_passage.setdefault(passage, set()).add(number)
+            # What the model reads only once.
+            representatives, _ = find_distinct_rows(batch["passage"]["tokens"]["tokens"])
+            assert len(representatives) == len(set(passages))
+        assert all(len(numbers) == 1 for numbers in batches_of_passage.values())
+
+    def test_questions_on_a_piece_of_a_long_text_stay_together(self) -> None:
+        question = TextField([Token("x")])
+        metadata = MetadataField({"passage": "x x x x x"})
+        pieces = [
+            [Token("x", idx=2 * place) for place in range(first, first + 3)] for first in range(3)
+        ]
+        # Two questions, about every piece each.
+        instances = [
+            Instance({"passage": TextField(piece), "question": question, "metadata": metadata})
+            for piece in pieces * 2
+        ]
+        sampler = BidafBucketSampler(2, group_passages=True, shuffle=False)
+        assert draw(sampler, instances) == [[0, 3], [1, 4], [2, 5]]

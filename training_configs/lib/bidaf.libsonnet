@@ -176,7 +176,13 @@
     },
     modeling_layer:
       if $.attention == 'dynamic' then
-        bilstm(encoding_dim, $.num_modeling_layers) { type: 'dynamic_attention', dropout: $.dropout }
+        {
+          type: 'dynamic_attention',
+          input_size: encoding_dim,
+          hidden_size: $.hidden_size,
+          num_layers: $.num_modeling_layers,
+          dropout: $.dropout,
+        }
       else if $.self_attention then
         {
           type: 'compose',

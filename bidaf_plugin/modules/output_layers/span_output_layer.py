@@ -116,6 +116,8 @@ class SpanOutputLayer(OutputLayer):
             Squad2EmAndF1() if no_answer else SquadEmAndF1()
         )
         self._span_accuracy = SpanAccuracy()
+        # Whether a batch of this epoch had nothing to learn from.
+        self._has_empty_batches = False
 
     @overrides
     def get_query_aware_dim(self) -> int:
@@ -159,7 +161,7 @@ class SpanOutputLayer(OutputLayer):
         no_answer_probability : `torch.Tensor`
             With `no_answer`, shape `(batch_size,)`.
         loss : `torch.Tensor`
-            A scalar, if there are `answer_spans`.
+            A scalar, if there are `answer_spans` that count. In training it is 0 where none does.
         """
         # Shape: (batch_size, passage_length, modeled_dim)
         modeled_passage = self._dropout(modeled_passage)
@@ -189,22 +191,24 @@ class SpanOutputLayer(OutputLayer):
         return output_dict
 
     def _add_loss(self, output_dict: Dict[str, torch.Tensor], answer_spans: torch.Tensor) -> None:
-        if is_known(answer_spans, self.no_answer).any():
-            draw = self.training and self._training_target == "drawn"
-            # Shape: (batch_size, 2)
-            targets = choose_targets(answer_spans, draw)
-            further = (
-                output_dict["no_answer_log_probs"].unbind(dim=1) if self.no_answer else (None, None)
+        if not is_known(answer_spans, self.no_answer).any():
+            if not self.training:
+                return
+            # Training needs a loss of every batch, also to keep several processes in step.
+            self._has_empty_batches = True
+        draw = self.training and self._training_target == "drawn"
+        # Shape: (batch_size, 2)
+        targets = choose_targets(answer_spans, draw)
+        further = (
+            output_dict["no_answer_log_probs"].unbind(dim=1) if self.no_answer else (None, None)
+        )
+        start_loss, end_loss = (
+            negative_log_likelihood(output_dict[f"span_{side}_log_probs"], tokens, no_answer)
+            for side, tokens, no_answer in zip(
+                ("start", "end"), targets.unbind(dim=1), further, strict=True
             )
-            start_loss, end_loss = (
-                negative_log_likelihood(output_dict[f"span_{side}_log_probs"], tokens, no_answer)
-                for side, tokens, no_answer in zip(
-                    ("start", "end"), targets.unbind(dim=1), further, strict=True
-                )
-            )
-            output_dict["loss"] = start_loss + end_loss
-        elif self.training:
-            raise DataError("a batch of training data has no question with an answer")
+        )
+        output_dict["loss"] = start_loss + end_loss
 
     def _softmax(
         self,
@@ -259,7 +263,13 @@ class SpanOutputLayer(OutputLayer):
 
     @overrides
     def get_metrics(self, reset: bool = False) -> Dict[str, float]:
-        return {**self._em_and_f1.get_metric(reset), **self._span_accuracy.get_metric(reset)}
+        metrics = {**self._em_and_f1.get_metric(reset), **self._span_accuracy.get_metric(reset)}
+        if reset:
+            # At the end of an epoch the metrics are those of all processes, which thus agree on it.
+            if self.training and self._has_empty_batches and not metrics:
+                raise DataError("the training data has no question with an answer")
+            self._has_empty_batches = False
+        return metrics
 
     @overrides
     def make_output_human_readable(

@@ -63,7 +63,7 @@ def negative_log_likelihood(
     log_probs: torch.Tensor, targets: torch.Tensor, no_answer_log_probs: Optional[torch.Tensor]
 ) -> torch.Tensor:
     """
-    `-log p[y]`, averaged over the questions that count.
+    `-log p[y]`, averaged over the questions that count; 0, with gradients, if none does.
 
     # Parameters
 
@@ -81,4 +81,8 @@ def negative_log_likelihood(
         targets = targets.masked_fill(targets == IMPOSSIBLE_TOKEN, log_probs.size(1))
         # Shape: (batch_size, passage_length + 1)
         log_probs = torch.cat([log_probs, no_answer_log_probs.unsqueeze(1)], dim=1)
-    return torch.nn.functional.nll_loss(log_probs, targets, ignore_index=UNKNOWN_TOKEN)
+    # The mean of nothing would not be a number.
+    reduction = "mean" if (targets != UNKNOWN_TOKEN).any() else "sum"
+    return torch.nn.functional.nll_loss(
+        log_probs, targets, ignore_index=UNKNOWN_TOKEN, reduction=reduction
+    )
