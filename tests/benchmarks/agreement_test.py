@@ -9,7 +9,7 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader, Vocabulary
 from allennlp.models import Model
 
-from benchmarks.agreement import load_config, main, make_models
+from benchmarks.agreement import load_config, losses_agree, main, make_models
 from benchmarks.workspace import quick_sources
 from bidaf_plugin.nn.passage_vectors import JoinedVectors, PassageVectors, WholeVectors
 from tests.helpers import TINY_SQUAD, as_tensors
@@ -43,12 +43,15 @@ class TestAgreement:
     ) -> None:
         assert run(tmp_path, steps=3) == 0
         printed = capsys.readouterr().out
-        difference = re.search(r"loss in 3 steps: (\S+)", printed)
-        assert difference is not None and float(difference.group(1)) < 1e-4
+        difference = re.search(r"in double precision: (\S+)", printed)
+        assert difference is not None and float(difference.group(1)) < 1e-9
         assert re.search(r"answers that differ: 0 of \d\d\d", printed)
         figures = read(tmp_path)
         assert figures["agree"] and figures["steps"] == 3 and figures["questions"] > 100
-        assert figures["largest_difference_of_a_loss"] < 1e-4
+        differences = figures["largest_differences_of_losses"]
+        assert differences["in_double_precision"] < 1e-9
+        assert differences["in_single_precision"] < 1e-4
+        assert differences["by_rounding_alone"] < 1e-4
         assert figures["machine"]["threads"] == torch.get_num_threads()
         assert figures["versions"]["torch"] and figures["date"]
 
@@ -71,6 +74,22 @@ class TestAgreement:
         assert "do not agree" in capsys.readouterr().err
         assert not read(tmp_path)["agree"]
 
+    def test_more_than_rounding_is_a_failure_in_single_precision(self) -> None:
+        for single, rounding, expected in (
+            (9e-5, 0.0, True),
+            (2e-4, 0.0, False),
+            (2e-4, 1e-4, True),
+            (2e-3, 1e-4, False),
+            (float("nan"), 1e-4, False),
+        ):
+            differences = {
+                "in_double_precision": 1e-10,
+                "in_single_precision": single,
+                "by_rounding_alone": rounding,
+            }
+            assert losses_agree(differences) == expected
+            assert not losses_agree({**differences, "in_double_precision": 1e-3})
+
     def test_answers_that_differ_are_a_failure(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -81,7 +100,7 @@ class TestAgreement:
         )
         assert run(tmp_path) == 1
         figures = read(tmp_path)
-        assert figures["largest_difference_of_a_loss"] < 1e-4
+        assert figures["largest_differences_of_losses"]["in_double_precision"] < 1e-4
         assert figures["answers_that_differ"] > 0 and not figures["agree"]
 
     def test_the_plain_model_takes_no_shortcut(
