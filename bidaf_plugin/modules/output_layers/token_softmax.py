@@ -9,7 +9,7 @@ from bidaf_plugin.modules.output_layers.span_targets import IMPOSSIBLE_TOKEN, UN
 class TokenSoftmax:
     """
     The distribution of the first or of the last token of the answer, `p1` or `p2`. In single
-    precision whatever the network's: half precision cannot hold small probabilities.
+    precision at least: half precision cannot hold small probabilities.
 
     # Parameters
 
@@ -37,7 +37,7 @@ class TokenSoftmax:
         mask: torch.Tensor,
         no_answer_logits: Optional[torch.Tensor] = None,
     ) -> None:
-        logits = logits.float()
+        logits = _at_least_single(logits)
         lowest = util.min_value_of_dtype(logits.dtype)
         self._mask = mask
         self._has_no_answer = no_answer_logits is not None
@@ -46,7 +46,7 @@ class TokenSoftmax:
             # Shape: (batch_size, passage_length)
             log_probs = self.logits.log_softmax(dim=-1)
         else:
-            self.no_answer_logits = no_answer_logits.float()
+            self.no_answer_logits = _at_least_single(no_answer_logits)
             # Shape: (batch_size, passage_length + 1)
             outcomes = torch.cat([self.logits, self.no_answer_logits.unsqueeze(1)], dim=1)
             outcomes = outcomes.log_softmax(dim=-1)
@@ -57,6 +57,10 @@ class TokenSoftmax:
         """The softmax of all logits divided by a number."""
         further = self.no_answer_logits / temperature if self._has_no_answer else None
         return TokenSoftmax(self.logits / temperature, self._mask, further)
+
+
+def _at_least_single(values: torch.Tensor) -> torch.Tensor:
+    return values.float() if values.dtype.itemsize < 4 else values
 
 
 def negative_log_likelihood(
