@@ -48,16 +48,17 @@ def test_a_projection_with_its_gradients(has_bias: bool) -> None:
 def test_in_single_precision(is_onednn_faster: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "is_onednn_faster", lambda: is_onednn_faster)
     torch.manual_seed(0)
-    sizes = ((3, 4, 7), (3, 4, 5), (3, 1, 5), (7, 5), (7, 5))
+    sizes = ((3, 4, 7), (3, 4, 5), (3, 1, 5), (7,), (7, 5), (7, 5))
     inputs = [torch.randn(*size) for size in sizes]
 
     def gradients(dtype: torch.dtype) -> list[torch.Tensor]:
-        total, vectors, scales, *weights = (
+        total, vectors, scales, bias, *weights = (
             tensor.to(dtype, copy=True).requires_grad_() for tensor in inputs
         )
-        result = project(vectors, weights[0]) + add_projection(total.clone(), vectors, weights[1])
+        result = add_projection(total.clone(), vectors, weights[1])
+        result = result + project(vectors, weights[0], bias)
         result = add_scaled_projection(result, vectors, scales, *weights)
-        wanted = [total, vectors, scales, *weights]
+        wanted = [total, vectors, scales, bias, *weights]
         return [result, *torch.autograd.grad((result * result.detach().cos()).sum(), wanted)]
 
     for single, double in zip(gradients(torch.float32), gradients(torch.float64), strict=True):

@@ -212,7 +212,10 @@ class TestSpanPredictor:
         passages = [f"Number {n} was seen by Ada, and by nobody else but Bo." for n in range(6)]
         questions = [f"Who saw {n}?" for n in (2, "it", "number 4", "Ada")]
         before = [predictor.predict(question, passages) for question in questions]
+        _, _, passage_weight, _ = predictor.piece_settings()
         monkeypatch.setattr(predictor._model._output_layer, "temperature", temperature)
+        # As the logits that it is added to.
+        assert predictor.piece_settings()[2] == pytest.approx(passage_weight / temperature)
         after = [predictor.predict(question, passages) for question in questions]
         for old, new in zip(before, after, strict=True):
             assert new["passage_index"] == old["passage_index"]
