@@ -150,6 +150,7 @@ class TestCommandLine:
                 f"train_data:: '{data}', dev_data:: '{data}', batch_size:: 7, "
                 "optimizer:: { type: 'adam', lr: 0.01 }, distributed: { cuda_devices: [-1, -1] }"
             )
+        params.update(test_data_path=params["validation_data_path"], evaluate_on_test=True)
         config = tmp_path / "config.json"
         config.write_text(json.dumps(params))
         run = tmp_path / "run"
@@ -170,6 +171,7 @@ class TestCommandLine:
         assert len(scores) >= 1 and alone["f1" if task == "squad" else "accuracy"] > 0
         for name in scores:
             assert together[f"best_validation_{name}"] == pytest.approx(alone[name], abs=1e-9)
+            assert together[f"test_{name}"] == pytest.approx(alone[name], abs=1e-9)
 
     @pytest.mark.parametrize("checkpoint", ["model_state_e1_b0.th", "model_state_e1_b5.th"])
     def test_a_killed_run_recovers_to_the_same_end(self, tmp_path: Path, checkpoint: str) -> None:

@@ -87,6 +87,10 @@ class TestTrainingConfigs:
     def test_processes_share_a_batch_of_cloze_questions(self) -> None:
         params = tiny_cloze_params("batch_size:: 48, distributed: { cuda_devices: [-1, -1] }")
         assert params["data_loader"]["batch_sampler"]["batch_size"] == 48 // 2
+        params = tiny_cloze_params(
+            "batch_size:: 48, distributed: { cuda_devices: [0, 1, 2, 3], num_nodes: 2 }"
+        )
+        assert params["data_loader"]["batch_sampler"]["batch_size"] == 48 // (4 * 2)
 
     @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
     def test_every_config_is_well_formed(self, path: Path) -> None:

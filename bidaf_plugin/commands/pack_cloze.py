@@ -8,8 +8,8 @@ from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
 from bidaf_plugin.dataset_readers.cloze_archive import SeveralFoldersError
-from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
-from bidaf_plugin.dataset_readers.cloze_question import QuestionError, parse_question
+from bidaf_plugin.dataset_readers.cloze_files import iterate_questions, resolve
+from bidaf_plugin.dataset_readers.cloze_question import EXTENSION, QuestionError, parse_question
 from bidaf_plugin.dataset_readers.packed_cloze_writer import PackedClozeWriter
 
 
@@ -48,12 +48,19 @@ class PackCloze(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        if os.path.isdir(args.out):
+            raise DataError(f"{args.out} is a folder; expected the name of a file to write")
         if os.path.exists(args.out) and not args.force:
             raise DataError(f"{args.out} exists: use --force to replace it")
         try:
             print(pack(args.source, args.out, args.skip_bad, not args.without_answers))
         except KeyboardInterrupt:
             raise SystemExit("Interrupted: the same command goes on where it stopped.") from None
+        except OSError as error:
+            raise DataError(
+                f"{args.out}.partial: {error.strerror or error}; the same command goes on where it "
+                "stopped"
+            ) from error
 
 
 def pack(source: str, out: str, skip_bad: bool = False, needs_answer: bool = True) -> str:
@@ -71,10 +78,11 @@ def pack(source: str, out: str, skip_bad: bool = False, needs_answer: bool = Tru
         False: a question without an answer can be used.
     """
     bad = BadQuestions(skip_bad)
-    with PackedClozeWriter(out, os.path.realpath(source)) as writer:
+    with PackedClozeWriter(out, _describe(source, needs_answer)) as writer:
         if writer.num_resumed:
             print(f"{writer.num_resumed:,} questions are in {writer.partial_path} already")
-        questions = iterate_questions(source, bad, is_wanted=lambda id: not writer.is_packed(id))
+        packed_before = PackedBefore(source, writer)
+        questions = iterate_questions(source, bad, is_wanted=lambda id: id not in packed_before)
         try:
             for question in Tqdm.tqdm(questions, desc="packing", unit="question"):
                 try:
@@ -88,7 +96,56 @@ def pack(source: str, out: str, skip_bad: bool = False, needs_answer: bool = Tru
             # another source, which could not go on with what was packed.
             writer.discard()
             raise
+        packed_before.check_all_are_there()
         bad.report(source, writer.num_questions)
         writer.finish()
     size = os.path.getsize(out)
     return f"{out}: {writer.num_questions:,} questions, {size:,} bytes, verified; {bad.summary()}"
+
+
+def _describe(source: str, needs_answer: bool) -> str:
+    """What must be the same if packing is to go on after an interruption."""
+    local_path, _ = resolve(source)
+    status = os.stat(local_path)
+    # A folder gets another time when a file is added, which does no harm.
+    state = "" if os.path.isdir(local_path) else f"{status.st_size} {status.st_mtime_ns}"
+    return "\0".join([os.path.realpath(source), state, str(needs_answer)])
+
+
+class PackedBefore:
+    """
+    Which questions were packed before an interruption. They are not read again, but those of a folder
+    must still be there, and older than what was packed.
+
+    # Parameters
+
+    source : `str`
+    writer : `PackedClozeWriter`
+    """
+
+    def __init__(self, source: str, writer: PackedClozeWriter) -> None:
+        self._source = source
+        self._writer = writer
+        self._is_folder = os.path.isdir(source)
+        self._num_met = 0
+
+    def __contains__(self, id: str) -> bool:
+        if not self._writer.is_packed(id):
+            return False
+        self._num_met += 1
+        if self._is_folder:
+            path = os.path.join(self._source, f"{id}{EXTENSION}")
+            if os.stat(path).st_mtime_ns > self._writer.resumed_time:
+                raise self._changed(f"{path} has changed since it was packed")
+        return True
+
+    def check_all_are_there(self) -> None:
+        """To be called when all questions of the source were asked for."""
+        num_missing = self._writer.num_resumed - self._num_met
+        if num_missing:
+            raise self._changed(
+                f"{self._source}: {num_missing:,} of the questions that were packed before are gone"
+            )
+
+    def _changed(self, reason: str) -> DataError:
+        return DataError(f"{reason}: remove {self._writer.partial_path} to begin anew")

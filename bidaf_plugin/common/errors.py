@@ -67,10 +67,27 @@ def _one_sentence(error: BaseException) -> Optional[str]:
     # torch wraps what a process of a distributed run raises into the text of another exception, and
     # AllenNLP does so with what a worker of a data loader raises.
     if type(error).__name__ in ("ProcessRaisedException", "WorkerError"):
-        last_line = str(error).strip().splitlines()[-1].strip()
-        name, _, message = last_line.partition(": ")
-        if name in _full_names(ConfigurationError):
-            return message
+        return _sentence_in_traceback(str(error))
+    if isinstance(error, ValueError) and str(error).startswith("batch_sampler option is mutually"):
+        return (
+            "the data loader has a batch_sampler, which makes the batches: instead of --batch-size, "
+            "override its own, like validation_data_loader.batch_sampler.batch_size"
+        )
+    return None
+
+
+def _sentence_in_traceback(text: str) -> Optional[str]:
+    """The message that a printed traceback ends with, if it is one for users."""
+    names = _full_names(ConfigurationError)
+    lines = [line.strip() for line in text.strip().splitlines()]
+    for number in reversed(range(len(lines))):
+        name, colon, message = lines[number].partition(": ")
+        if colon and name in names:
+            # A message may have several lines.
+            return "\n".join([message, *lines[number + 1 :]])
+        if lines[number].startswith('File "'):
+            # What stands below is another error's.
+            break
     return None
 
 

@@ -10,10 +10,13 @@ This is the whole list:
 | a run killed between two files ends without its best weights | `training/careful_validation_trainer.py` |
 | a run killed while it saves cannot be recovered | `training/checkpointer.py` |
 | distributed validation leaves out questions | `training/careful_validation_trainer.py` |
+| training without any data ends with a model | `training/careful_validation_trainer.py` |
+| `evaluate_on_test` breaks off distributed training at its end | `training/evaluate_on_test.py` |
 | the scheduler `reduce_on_plateau` raises a TypeError | `training/reduce_on_plateau.py` |
 | `--recover` fails on numpy numbers in a checkpoint | `allow_numpy_numbers`, here |
 | warnings about calls that AllenNLP makes | `silence_known_warnings`, here |
 | a traceback where the user's input is at fault | `show_errors_as_sentences`, here |
+| tracebacks of workers of the data loader that are told to end | `let_workers_end`, here |
 | an archive can write files anywhere | `predictors/load.py` |
 | an archive can have any function called | `predictors/known_classes.py` |
 | `simple-gradient` multiplies all gradients by the first word | `interpret/each_word_gradient.py` |
@@ -21,6 +24,8 @@ This is the whole list:
 | `predict` does not name the bad line, and takes one question at a time | `commands/predict.py` |
 """
 
+import os
+import signal
 import warnings
 from os import PathLike
 from typing import Any, Union
@@ -28,10 +33,12 @@ from typing import Any, Union
 import numpy
 import torch
 from allennlp.common import logging as allennlp_logging
+from allennlp.common import util as allennlp_util
 
 from bidaf_plugin.commands.predict import install_predict_manager
 from bidaf_plugin.common.errors import install_error_messages
 from bidaf_plugin.predictors.load import install_careful_loading
+from bidaf_plugin.training.evaluate_on_test import install_final_evaluator
 from bidaf_plugin.training.random_state_callback import install_random_state_callback
 
 
@@ -69,6 +76,19 @@ def show_errors_as_sentences() -> None:
     allennlp_logging.prepare_global_logging = prepare
 
 
+def let_workers_end() -> None:
+    """
+    The `allennlp` command turns SIGTERM into an exception. The workers of a data loader inherit that,
+    and show a traceback when they are told to end because another one has failed.
+    """
+    os.register_at_fork(after_in_child=_end_when_told)
+
+
+def _end_when_told() -> None:
+    if signal.getsignal(signal.SIGTERM) is allennlp_util._handle_sigterm:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def apply_upstream_fixes() -> None:
     """Everything in the table above that is not a class registered by its own import."""
     allow_numpy_numbers()
@@ -77,3 +97,5 @@ def apply_upstream_fixes() -> None:
     install_careful_loading()
     install_predict_manager()
     install_random_state_callback()
+    install_final_evaluator()
+    let_workers_end()

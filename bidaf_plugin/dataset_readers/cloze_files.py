@@ -5,6 +5,7 @@ by `allennlp bidaf pack-cloze`, or a single `.question` file. All are read one q
 
 import os
 import posixpath
+import stat
 import tarfile
 import zlib
 from itertools import chain, islice
@@ -16,15 +17,16 @@ from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
 from bidaf_plugin.dataset_readers.cloze_archive import (
     DAMAGES,
-    check_end,
     find_questions,
     read_member,
 )
 from bidaf_plugin.dataset_readers.cloze_question import (
     EXTENSION,
+    MAX_QUESTION_SIZE,
     QuestionError,
     id_of_file,
     is_question_file,
+    too_large,
 )
 from bidaf_plugin.dataset_readers.packed_cloze import PackedCloze, RawQuestion, is_packed
 
@@ -62,7 +64,7 @@ def iterate_questions(
 ) -> Iterator[RawQuestion]:
     """
     The questions of a folder, a tar archive (plain or compressed), a packed file or a `.question`
-    file, which may be a URL. `archive.tar.gz!folder` are the questions below a folder of an archive.
+    file, which may be a URL. `archive.tar.gz!folder` are the questions in a folder of an archive.
 
     # Parameters
 
@@ -83,7 +85,7 @@ def iterate_questions(
     `DataError`, if there is nothing to read, and where an archive or a packed file is damaged: then
     an unknown part of the data is missing, and that is no matter of single questions.
     """
-    local_path, folder = _resolve(path)
+    local_path, folder = resolve(path)
     if folder:
         yield from _iterate_tar(local_path, path, folder, bad, shard, is_wanted)
     elif os.path.isdir(local_path):
@@ -91,9 +93,10 @@ def iterate_questions(
     elif is_packed(local_path):
         questions = _iterate_packed(PackedCloze(local_path), shard, is_limited)
         yield from (question for question in questions if is_wanted(question.id))
-    elif local_path.endswith(EXTENSION):
+    elif path.endswith(EXTENSION):
         if shard.number == 0:
-            yield _read_file(local_path)
+            # What was downloaded has another name.
+            yield _read_file(local_path)._replace(id=id_of_file(os.path.basename(path)))
     else:
         yield from _iterate_tar(local_path, path, folder, bad, shard, is_wanted)
 
@@ -108,14 +111,14 @@ def _iterate_packed(packed: PackedCloze, shard: Shard, is_limited: bool) -> Iter
 
 def read_question_file(path: str) -> RawQuestion:
     """A single `.question` file, and nothing else."""
-    local_path, folder = _resolve(path)
-    is_file = local_path.endswith(EXTENSION) and os.path.isfile(local_path)
+    local_path, folder = resolve(path)
+    is_file = path.endswith(EXTENSION) and os.path.isfile(local_path)
     if folder or not is_file or is_packed(local_path):
         raise DataError(f"{path}: expected a single {EXTENSION} file")
-    return _read_file(local_path)
+    return _read_file(local_path)._replace(id=id_of_file(os.path.basename(path)))
 
 
-def _resolve(path: str) -> Tuple[str, str]:
+def resolve(path: str) -> Tuple[str, str]:
     """The local path, and the folder inside of it if one is named."""
     archive, exclamation_mark, folder = path.rpartition("!")
     if not exclamation_mark or os.path.exists(path):
@@ -124,13 +127,21 @@ def _resolve(path: str) -> Tuple[str, str]:
     folder = posixpath.normpath(folder.strip("/")) if folder else ""
     try:
         return str(cached_path(archive)), "" if folder == "." else folder
-    except FileNotFoundError as error:
+    # It is a ValueError where the address is of a kind that nobody knows.
+    except (FileNotFoundError, ValueError) as error:
         raise DataError(f"{archive}: there is no such file or folder") from error
 
 
 def _read_file(path: str) -> RawQuestion:
     try:
-        with open(path, "rb", buffering=0) as file:
+        # Who opens a pipe would wait for somebody to write into it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with open(descriptor, "rb", buffering=0) as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise QuestionError(f"{path}: is not a file", "unreadable")
+            if status.st_size > MAX_QUESTION_SIZE:
+                raise too_large(path, status.st_size)
             return RawQuestion(path, id_of_file(os.path.basename(path)), file.read())
     except OSError as error:
         raise QuestionError(f"{path}: {error.strerror}", "unreadable") from error
@@ -185,24 +196,22 @@ def _iterate_tar(
         with tarfile.open(local_path, "r:*") as archive:
             for member, name, id in find_questions(archive, path, folder):
                 if num_questions % shard.num_shards == shard.number and is_wanted(id):
-                    place = f"{path}, {name}"
-                    if member.isfile():
-                        yield RawQuestion(place, id, read_member(archive, member))
+                    try:
+                        content = read_member(archive, member, f"{path}, {name}")
+                    except QuestionError as error:
+                        bad.handle(error)
                     else:
-                        # What it names may stand before it, where an archive is not read again.
-                        bad.handle(QuestionError(f"{place}: is a link", "link in archive"))
+                        yield RawQuestion(f"{path}, {name}", id, content)
                 num_questions += 1
-            check_end(archive)
     except DAMAGES as error:
+        # Of an unknown file, tarfile tells line by line what it is not.
+        reason = str(error).partition("\n")[0]
         if num_questions == 0:
             raise DataError(
                 f"{path}: neither a folder, nor a tar archive, nor a packed file that can be read "
-                f"({error})"
+                f"({reason})"
             ) from error
         # Never skipped: nobody knows how many questions are missing.
         raise DataError(
-            f"{path}: truncated or damaged after {num_questions:,} questions ({error})"
+            f"{path}: truncated or damaged after {num_questions:,} questions ({reason})"
         ) from error
-    if num_questions == 0:
-        below = f" below {folder!r}" if folder else ""
-        raise DataError(f"{path}: there are no {EXTENSION} files{below}")

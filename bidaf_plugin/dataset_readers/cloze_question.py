@@ -13,9 +13,12 @@ from bidaf_plugin.common.errors import DataError
 ENTITY = re.compile(r"@entity[0-9]+")
 PLACEHOLDER = "@placeholder"
 EXTENSION = ".question"
+# Bytes of a file. Those of CNN and the Daily Mail have some ten thousand; the memory is not for the rest.
+MAX_QUESTION_SIZE = 1 << 24
 
 _PARTS = ("URL", "article", "question", "answer")
-_GLUED_NAME = re.compile(rf"(?<!\w)(@entity[0-9]+|{PLACEHOLDER})(?!\w)")
+_NAME = re.compile(rf"{ENTITY.pattern}|{PLACEHOLDER}")
+_GLUED_NAMES = re.compile(rf"(?<!\w)((?:{_NAME.pattern})+)(?!\w)")
 
 
 def is_question_file(name: str) -> bool:
@@ -42,6 +45,14 @@ class QuestionError(DataError):
     def __init__(self, message: str, kind: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+def too_large(place: str, size: int) -> QuestionError:
+    """For a file of more than `MAX_QUESTION_SIZE` bytes, which is not read."""
+    return QuestionError(
+        f"{place}: {size:,} bytes are no question; expected at most {MAX_QUESTION_SIZE:,}",
+        "too large",
+    )
 
 
 class ClozeQuestion(NamedTuple):
@@ -174,5 +185,7 @@ def split_words(text: str) -> List[str]:
         if "@" not in chunk or chunk == PLACEHOLDER or ENTITY.fullmatch(chunk):
             words.append(chunk)
         else:
-            words += [word for word in _GLUED_NAME.split(chunk) if word]
+            for number, part in enumerate(_GLUED_NAMES.split(chunk)):
+                # Every second one is what is split at: names.
+                words += _NAME.findall(part) if number % 2 else [part] if part else []
     return words

@@ -13,6 +13,8 @@ from bidaf_plugin.token_indexers.cloze_words_indexer import PLACEHOLDER_NAME, en
 
 # With a blank, which no word has.
 _ENTITY_KEY = "entity "
+# Of longer words the model sees only the beginning: a server would remember them for long.
+_MAX_WORD_LENGTH = 100
 
 
 def number_entities(words: List[str], number_of: Dict[str, int]) -> Tuple[List[int], List[int]]:
@@ -93,6 +95,7 @@ class TokenTable(Dict[str, Token]):
             token = Token(word, ent_type_=PLACEHOLDER_NAME)
         else:
             # The data is in lower case; text of one's own may not be.
-            token = Token(word.lower())
-        self[word] = token
+            token = Token(word[:_MAX_WORD_LENGTH].lower())
+        if len(word) <= _MAX_WORD_LENGTH:
+            self[word] = token
         return token

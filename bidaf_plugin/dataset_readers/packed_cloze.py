@@ -17,7 +17,7 @@ import os
 import struct
 import zlib
 from bisect import bisect_right
-from typing import BinaryIO, Iterator, List, NamedTuple, Tuple
+from typing import Any, BinaryIO, Iterator, List, NamedTuple, Tuple
 
 from bidaf_plugin.common.errors import DataError
 
@@ -32,6 +32,7 @@ TAIL = struct.Struct("<QII8s")
 # Blocks hold about this many bytes before compression. A damaged file cannot ask for much more.
 BLOCK_SIZE = 1 << 18
 _MAX_BLOCK_SIZE = 1 << 28
+_MAX_INDEX_SIZE = 1 << 28
 
 
 class RawQuestion(NamedTuple):
@@ -121,6 +122,25 @@ def _decode_records(raw: bytes) -> Iterator[Tuple[str, bytes]]:
         yield id, raw[content_start:position]
 
 
+def _check_index(index: Any) -> None:
+    """Raises a `ValueError` if it is none: what it says decides where to read, and how much."""
+    if not isinstance(index, dict) or "version" not in index:
+        raise ValueError("its index is none")
+    if index["version"] != VERSION:
+        # What other versions have in it is not known.
+        return
+    places, before = index.get("block_places"), index.get("questions_before")
+    if not isinstance(places, list) or not isinstance(before, list) or "checksum" not in index:
+        raise ValueError("its index is none")
+    for number in (index.get("num_questions"), *places, *before):
+        if not isinstance(number, int) or not 0 <= number < 1 << 63:
+            raise ValueError("its index has something else than numbers")
+    # From 0 upwards, so that every question is in one of the blocks.
+    has_first = bool(before) and before[0] == 0
+    if len(places) != len(before) or before != sorted(before) or not has_first:
+        raise ValueError("its index does not count the questions of all blocks")
+
+
 class PackedCloze:
     """
     A packed file of cloze questions: any stretch of them can be read without reading the others.
@@ -137,18 +157,13 @@ class PackedCloze:
     def __init__(self, path: str) -> None:
         self.path = path
         index = self._read_index()
-        if index.get("version") != VERSION:
-            raise DataError(
-                f"{path}: packed in version {index.get('version')!r} of the format, this is "
-                f"version {VERSION}: pack it again"
-            )
         self.num_questions: int = index["num_questions"]
         self.checksum: int = index["checksum"]
         self._block_places: List[int] = index["block_places"]
         # How many questions stand before each block.
         self._questions_before: List[int] = index["questions_before"]
 
-    def _read_index(self) -> dict:
+    def _read_index(self) -> Any:
         try:
             with open(self.path, "rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -158,12 +173,19 @@ class PackedCloze:
                 compressed = file.read(length)
             if magic != TAIL_MAGIC or len(compressed) < length or zlib.crc32(compressed) != crc32:
                 raise ValueError("its index is missing")
-            return json.loads(zlib.decompress(compressed))
-        except (struct.error, ValueError, zlib.error) as error:
+            index = json.loads(zlib.decompressobj().decompress(compressed, _MAX_INDEX_SIZE))
+            _check_index(index)
+        except (struct.error, ValueError, zlib.error, RecursionError) as error:
             raise DataError(
                 f"{self.path}: the packed file is truncated or damaged at its end ({error}): pack it "
                 "again"
             ) from error
+        if index["version"] != VERSION:
+            raise DataError(
+                f"{self.path}: packed in version {index['version']!r} of the format, this is "
+                f"version {VERSION}: pack it again"
+            )
+        return index
 
     @property
     def num_blocks(self) -> int:

@@ -34,7 +34,15 @@ class PackedClozeWriter:
 
     path : `str`
     source : `str`
-        Where the questions come from. A file that was begun from another source is refused.
+        Where the questions come from, and how they are chosen. A file that was begun from another
+        source is refused.
+
+    # Attributes
+
+    num_resumed : `int`
+        How many questions were packed before an interruption.
+    resumed_time : `int`
+        When the last of them was packed, in nanoseconds as in `os.stat`.
     """
 
     def __init__(self, path: str, source: str) -> None:
@@ -50,6 +58,7 @@ class PackedClozeWriter:
         self._block_length = 0
         self._is_discarded = False
         self._file = self._open()
+        self.resumed_time = os.fstat(self._file.fileno()).st_mtime_ns
         try:
             # Eight bytes for each question, and no names: there may be a million.
             # Shape: (num_packed,)
@@ -70,7 +79,17 @@ class PackedClozeWriter:
         except OSError as error:
             file.close()
             raise DataError(f"{self.partial_path}: another process is writing it") from error
+        if not self._is_still_partial(file):
+            # Another process has finished it before the lock: it is `path` now.
+            file.close()
+            return self._open()
         return file
+
+    def _is_still_partial(self, file: BinaryIO) -> bool:
+        try:
+            return os.path.samestat(os.fstat(file.fileno()), os.stat(self.partial_path))
+        except FileNotFoundError:
+            return False
 
     def _go_on(self) -> List[int]:
         """Puts the file behind the last block that is whole; what its questions' ids hash to."""
@@ -78,7 +97,8 @@ class PackedClozeWriter:
         head = self._file.read(HEAD.size)
         if len(head) == HEAD.size and head != self._head:
             raise DataError(
-                f"{self.partial_path} was begun with another source: remove it, or name another file"
+                f"{self.partial_path} was begun with another source, with other options, or before "
+                "the source changed: remove it, or name another file"
             )
         packed_ids: List[int] = []
         if len(head) < HEAD.size:

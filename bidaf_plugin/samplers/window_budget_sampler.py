@@ -1,5 +1,5 @@
 import random
-from typing import Iterable, List, Optional, Sequence
+from typing import Iterable, List, NamedTuple, Optional, Sequence
 
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import BatchSampler, Instance
@@ -9,6 +9,41 @@ from overrides import overrides
 # may be so many times as large as the budget. The model does not read what is padding: it takes some
 # 150 bytes a word, while a word that is read takes more than a hundred times as much in training.
 _MAX_PADDED = 8
+# Every window is read with its question. Those of CNN and the Daily Mail have up to some fifty words; a
+# longer one takes as much memory as further windows would.
+_LONG_QUESTION = 60
+
+
+class BatchSize(NamedTuple):
+    """How much there is to read in a batch of cloze questions."""
+
+    num_questions: int = 0
+    num_windows: int = 0
+    most_windows: int = 0
+    longest_window: int = 0
+    longest_question: int = 0
+
+    def with_one_more(self, instance: Instance) -> "BatchSize":
+        """The size if a question is added."""
+        question, passage = instance["question"], instance["passage"]
+        return BatchSize(
+            self.num_questions + 1,
+            self.num_windows + passage.num_windows,
+            max(self.most_windows, passage.num_windows),
+            max(self.longest_window, passage.window_length),
+            max(self.longest_question, len(question)),
+        )
+
+    @property
+    def counted_windows(self) -> float:
+        """Padding counts, too, but less; and windows count more if a question is very long."""
+        padded_windows = self.num_questions * self.most_windows / _MAX_PADDED
+        weight = max(self.longest_question / _LONG_QUESTION, 1.0)
+        return weight * max(self.num_windows, padded_windows)
+
+    @property
+    def counted_words(self) -> float:
+        return self.counted_windows * self.longest_window
 
 
 @BatchSampler.register("window_budget")
@@ -18,7 +53,7 @@ class WindowBudgetSampler(BatchSampler):
     questions, so many windows and so many words, whichever is reached first. A question that alone
     is beyond the budget has a batch of its own. With all questions padded to the one that has the most
     windows, a batch is at most 8 times as large as the budget, so that a long article is not among many
-    short ones.
+    short ones. With a question of more than 60 words in a batch, say of 120, its windows count twice.
 
     Questions come in random order, and those with windows of similar length together. (Windows around
     entities all have the same length, so this only sorts whole articles.)
@@ -60,44 +95,33 @@ class WindowBudgetSampler(BatchSampler):
 
     @overrides
     def get_batch_indices(self, instances: Sequence[Instance]) -> Iterable[List[int]]:
-        lengths = [instance["passage"].window_length for instance in instances]
         order = list(range(len(instances)))
         if self._shuffle:
             random.shuffle(order)
             # Equal lengths stay in random order.
-            keys = lengths
+            keys = lengths = [instance["passage"].window_length for instance in instances]
             if len(set(lengths)) > 1:
                 noise = self._length_noise
                 keys = [length * random.uniform(1 - noise, 1 + noise) for length in lengths]
             order.sort(key=keys.__getitem__)
         batches: List[List[int]] = []
-        num_windows = most_windows = longest = 0
+        size = BatchSize()
         for index in order:
-            windows = instances[index]["passage"].num_windows
-            fits = batches and self._fits(
-                len(batches[-1]) + 1,
-                num_windows + windows,
-                max(most_windows, windows),
-                max(longest, lengths[index]),
-            )
-            if not fits:
+            larger = size.with_one_more(instances[index])
+            if not batches or not self._fits(larger):
                 batches.append([])
-                num_windows = most_windows = longest = 0
+                larger = BatchSize().with_one_more(instances[index])
             batches[-1].append(index)
-            num_windows += windows
-            most_windows = max(most_windows, windows)
-            longest = max(longest, lengths[index])
+            size = larger
         if self._shuffle:
             random.shuffle(batches)
         return batches
 
-    def _fits(self, num_instances: int, num_windows: int, most_windows: int, longest: int) -> bool:
-        # Padding counts, too, but less.
-        counted = max(num_windows, num_instances * most_windows / _MAX_PADDED)
+    def _fits(self, size: BatchSize) -> bool:
         return (
-            num_instances <= self._batch_size
-            and (self._max_windows is None or counted <= self._max_windows)
-            and (self._max_words is None or counted * longest <= self._max_words)
+            size.num_questions <= self._batch_size
+            and (self._max_windows is None or size.counted_windows <= self._max_windows)
+            and (self._max_words is None or size.counted_words <= self._max_words)
         )
 
     @overrides

@@ -7,6 +7,7 @@ from overrides import overrides
 from bidaf_plugin.predictors import ClozePredictor
 from bidaf_plugin.predictors.cloze_predictor import MAX_WORDS
 from bidaf_plugin.predictors.records import only_passage
+from bidaf_plugin.samplers.window_budget_sampler import BatchSize
 from bidaf_plugin.server.describe import describe_model
 from bidaf_plugin.server.errors import RequestError
 from bidaf_plugin.server.schemas import ModelDescription
@@ -43,13 +44,12 @@ class ServedClozeModel(ServedModel):
     @overrides
     def prepare(self, record: JsonDict) -> Instance:
         instance = self._predictor._json_to_instance(record)
-        windows = instance["passage"]
-        num_words = windows.num_windows * windows.window_length
+        num_words = BatchSize().with_one_more(instance).counted_words
         if num_words > MAX_WORDS:
             raise RequestError(
                 413,
-                f"the windows around the entities of the passage have {num_words:,} words; a cloze "
-                f"model reads at most {MAX_WORDS:,}",
+                f"the windows around the entities of the passage count as {num_words:,.0f} words (more "
+                f"with a long question); a cloze model reads at most {MAX_WORDS:,}",
             )
         return instance
 

@@ -10,13 +10,14 @@ from allennlp.training import GradientDescentTrainer, Trainer
 from allennlp.training.trainer import TrainerCheckpoint
 from overrides import overrides
 
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.models import AttentionFlow
 
 
 @Trainer.register("gradient_descent", constructor="from_partial_objects", exist_ok=True)
 class CarefulValidationTrainer(GradientDescentTrainer):
     """
-    AllenNLP's trainer with three repairs of its validation.
+    AllenNLP's trainer with three repairs of its validation, and one of training.
 
     - In distributed training it validates on all of the data. AllenNLP's own stops all workers as soon
       as the first has no batch left, so that with uneven shares some questions are never scored. Our
@@ -28,12 +29,24 @@ class CarefulValidationTrainer(GradientDescentTrainer):
       otherwise see the data in another order than the interrupted run.
     - The best weights are on disk before the checkpoint that counts on them. AllenNLP's own writes the
       checkpoint first: a run killed between the two would end without its best weights.
+    - An epoch without a single batch is an error, and not a model that has learned nothing: readers that
+      skip what cannot be used do not know whether others have found any.
 
     Registered as a `Trainer` with name "gradient_descent", in place of AllenNLP's.
     """
 
     _distributed: bool
     _epoch_of_saved_best = 0
+
+    @overrides
+    def _train_epoch(self, epoch: int) -> Dict[str, float]:
+        metrics = super()._train_epoch(epoch)
+        if self._batches_in_epoch_completed == 0:
+            raise DataError(
+                "there was no batch to train on: no training question can be used, or a process of "
+                "distributed training has none"
+            )
+        return metrics
 
     @overrides
     def get_checkpoint_state(self) -> Optional[TrainerCheckpoint]:

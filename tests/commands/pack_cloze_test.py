@@ -1,7 +1,8 @@
 import argparse
+import errno
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable, List
 
 import pytest
 
@@ -91,14 +92,11 @@ class TestPackCloze:
             run(path, out, "--skip-bad")
         assert not out.exists()
 
-    def test_goes_on_after_an_interruption(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    @pytest.fixture
+    def opened(self, monkeypatch: pytest.MonkeyPatch) -> List[str]:
+        """What has been opened. The twentieth time is interrupted."""
         monkeypatch.setattr(packed_cloze_writer, "BLOCK_SIZE", 500)
-        folder = write_folder(tmp_path / "questions", 30)
-        whole, out = tmp_path / "whole", tmp_path / "packed"
-        run(folder, whole)
-        opened = []
+        opened: List[str] = []
         read_file = cloze_files._read_file
 
         def read_and_be_interrupted(path: str) -> Any:
@@ -108,6 +106,13 @@ class TestPackCloze:
             return read_file(path)
 
         monkeypatch.setattr(cloze_files, "_read_file", read_and_be_interrupted)
+        return opened
+
+    def test_goes_on_after_an_interruption(
+        self, tmp_path: Path, opened: List[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        folder = write_folder(tmp_path / "questions", 30)
+        whole, out = tmp_path / "whole", tmp_path / "packed"
         with pytest.raises(SystemExit, match="goes on where it stopped"):
             run(folder, out)
         assert not out.exists()
@@ -115,8 +120,72 @@ class TestPackCloze:
         assert "16 questions are in" in capsys.readouterr().out
         # What was packed is not read again.
         assert len(opened) == 20 + (30 - 16)
+        run(folder, whole)
         assert out.read_bytes() == whole.read_bytes()
         assert sorted(os.listdir(tmp_path)) == ["packed", "questions", "whole"]
+
+    @pytest.mark.parametrize(
+        "change, message",
+        [
+            (lambda path: path.unlink(), "1 of the questions that were packed before are gone"),
+            (
+                lambda path: path.write_text(question_text(answer="@entity2")),
+                "q0003.question has changed since it was packed",
+            ),
+        ],
+    )
+    def test_does_not_go_on_with_what_has_changed(
+        self, tmp_path: Path, opened: List[str], change: Callable[[Path], None], message: str
+    ) -> None:
+        folder, out = write_folder(tmp_path / "questions", 30), tmp_path / "packed"
+        with pytest.raises(SystemExit, match="goes on where it stopped"):
+            run(folder, out)
+        # Clocks of file systems may tick slowly.
+        partial = tmp_path / "packed.partial"
+        os.utime(partial, (partial.stat().st_atime, partial.stat().st_mtime - 1))
+        for path in folder.iterdir():
+            os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 2))
+        change(folder / "q0003.question")
+        with pytest.raises(DataError, match=f"{message}: remove .*packed.partial to begin anew"):
+            run(folder, out)
+        assert not out.exists()
+        partial.unlink()
+        run(folder, out)
+        assert out.exists()
+
+    def test_does_not_go_on_with_other_options_or_another_archive(
+        self, tmp_path: Path, opened: List[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder, out = write_folder(tmp_path / "questions", 30), tmp_path / "packed"
+        with pytest.raises(SystemExit, match="goes on where it stopped"):
+            run(folder, out, "--without-answers")
+        with pytest.raises(DataError, match="begun .* with other options"):
+            run(folder, out)
+
+        names = [f"{number}.question" for number in range(40)]
+        archive, out = write_tar(tmp_path / "a.tar", names, "w"), tmp_path / "of_archive"
+        archive.write_bytes(archive.read_bytes()[:-12_000])
+        with pytest.raises(DataError, match="truncated or damaged"):
+            run(archive, out)
+        write_tar(archive, names, "w")
+        with pytest.raises(DataError, match="of_archive.partial was begun .* before the source"):
+            run(archive, out)
+
+    def test_a_full_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(records: Any) -> bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as patches:
+            patches.setattr(packed_cloze_writer, "encode_block", fail)
+            with pytest.raises(
+                DataError, match="packed.partial: No space left on device; the same"
+            ):
+                run(TINY_CLOZE, tmp_path / "packed")
+        run(TINY_CLOZE, tmp_path / "packed")
+
+    def test_a_folder_is_no_file_to_write(self, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match="is a folder; expected the name of a file"):
+            run(TINY_CLOZE, tmp_path, "--force")
 
     def test_the_result_is_verified(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         encode_block = packed_cloze_writer.encode_block

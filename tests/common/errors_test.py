@@ -12,6 +12,7 @@ from allennlp.models import load_archive
 
 from bidaf_plugin.common.errors import DataError, install_error_messages
 from bidaf_plugin.dataset_readers import BidafClozeReader
+from bidaf_plugin.samplers import WindowBudgetSampler
 
 
 class TestErrorMessages:
@@ -69,6 +70,27 @@ class TestErrorMessages:
             )
         shown = self.show(failed.value, capsys)
         assert shown == f"Error: {tmp_path}/bad.question: the article is missing\n"
+
+    def test_a_message_of_several_lines_from_a_worker(self, capsys: pytest.CaptureFixture) -> None:
+        name = f"{ConfigurationError.__module__}.ConfigurationError"
+        trace = 'Traceback (most recent call last):\n  File "x", line 1, in y\n    z()\n'
+        error = WorkerError("0", trace + f"{name}: first\nsecond")
+        assert self.show(error, capsys) == "Error: first\nsecond\n"
+        # A sentence that was caught, and then something went wrong.
+        error = WorkerError("0", f"{name}: caught\n\n{trace}ValueError: a bug")
+        assert self.show(error, capsys).startswith("Traceback")
+
+    def test_a_batch_size_beside_a_sampler(
+        self, capsys: pytest.CaptureFixture, tmp_path: Path
+    ) -> None:
+        with pytest.raises(ValueError) as raised:
+            MultiProcessDataLoader(
+                BidafClozeReader(),
+                str(tmp_path),
+                batch_size=1,
+                batch_sampler=WindowBudgetSampler(1),
+            )
+        assert "batch_sampler.batch_size" in self.show(raised.value, capsys)
 
     def test_what_we_must_mend_keeps_its_traceback(self, capsys: pytest.CaptureFixture) -> None:
         assert "Traceback" in self.show(ValueError("a bug"), capsys)

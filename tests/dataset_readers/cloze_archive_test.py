@@ -24,14 +24,36 @@ class TestTar:
     def test_a_folder_of_an_archive(self, tmp_path: Path) -> None:
         names = ["a/training/1.question", "a/test/2.question", "a/test/more/3.question"]
         path = write_tar(tmp_path / "a.tar.gz", names)
-        assert ids(f"{path}!a/test") == ["2", "more/3"]
+        # As on a disk: without those of folders in it.
+        assert ids(f"{path}!a/test") == ["2"]
+        assert ids(f"{path}!a/test/more") == ["3"]
         assert ids(f"{path}!a/training/") == ["1"]
         for folder in ("./a/test", "a/./test/", "/a//test"):
-            assert ids(f"{path}!{folder}") == ["2", "more/3"]
+            assert ids(f"{path}!{folder}") == ["2"]
         with pytest.raises(DataError, match=r"several folders.*a\.tar\.gz!a/test'"):
             ids(path)
-        with pytest.raises(DataError, match=r"no \.question files below 'a/te'"):
-            ids(f"{path}!a/te")
+        with pytest.raises(
+            DataError,
+            match=r"no \.question files in 'a', but in a/test, a/test/more, a/training$",
+        ):
+            ids(f"{path}!a")
+
+    def test_a_member_cannot_ask_for_all_memory(self, tmp_path: Path) -> None:
+        path = write_tar(tmp_path / "a.tar", ["1.question"], "w")
+        # A sparse file of a terabyte takes no space in an archive.
+        sparse = tarfile.TarInfo("2.question")
+        sparse.pax_headers = {
+            "GNU.sparse.size": str(1 << 40),
+            "GNU.sparse.numblocks": "1",
+            "GNU.sparse.map": f"{1 << 40},0",
+        }
+        with tarfile.open(path, "a", format=tarfile.PAX_FORMAT) as archive:
+            archive.addfile(sparse)
+        with pytest.raises(DataError, match="2.question: 1,099,511,627,776 bytes are no question"):
+            ids(path)
+        bad = BadQuestions(skip=True)
+        assert [question.id for question in iterate_questions(str(path), bad)] == ["1"]
+        assert bad.counts == {"too large": 1}
 
     @pytest.mark.parametrize("mode", ["w", "w:gz"])
     @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.5, 0.7, 0.9, 0.99])

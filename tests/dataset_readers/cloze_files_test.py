@@ -93,9 +93,41 @@ class TestIterateQuestions:
         assert len(list(iterate_questions(str(folder), bad))) == 6
         assert bad.counts == {"unreadable": 1}
 
+    def test_a_pipe_or_a_huge_file_is_named_or_counted(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        os.mkfifo(folder / "q0007.question")
+        with pytest.raises(DataError, match="q0007.question: is not a file"):
+            ids(folder)
+        (folder / "q0008.question").write_bytes(b"x" * 2000)
+        monkeypatch.setattr(cloze_files, "MAX_QUESTION_SIZE", 1000)
+        bad = BadQuestions(skip=True)
+        assert len(list(iterate_questions(str(folder), bad))) == 7
+        assert bad.counts == {"unreadable": 1, "too large": 1}
+
     def test_a_single_file(self, folder: Path) -> None:
         assert ids(folder / "q0002.question") == ["q0002"]
         assert ids(folder / "q0002.question", Shard(1, 2)) == []
+
+    def test_a_single_file_that_was_downloaded(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # It is kept under a name that says nothing.
+        downloaded = tmp_path / "1f2e3d"
+        (folder / "q0002.question").rename(downloaded)
+        monkeypatch.setattr(cloze_files, "cached_path", lambda path: downloaded)
+        url = "http://localhost/data/q0002.question"
+        assert ids(url) == [cloze_files.read_question_file(url).id] == ["q0002"]
+
+    def test_an_unknown_kind_of_address(self) -> None:
+        with pytest.raises(DataError, match="foo://x: there is no such file or folder"):
+            ids("foo://x")
+
+    def test_what_is_no_archive_is_told_in_one_line(self, tmp_path: Path) -> None:
+        (tmp_path / "noise").write_bytes(bytes(range(256)) * 12)
+        with pytest.raises(DataError, match="noise: neither a folder, nor a tar") as raised:
+            ids(tmp_path / "noise")
+        assert "\n" not in str(raised.value)
 
     def test_what_is_not_wanted_is_not_read(
         self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -98,11 +98,14 @@ class TestSplitWords:
                 looked_at.append(chunk)
                 return [chunk]
 
-        monkeypatch.setattr(cloze_question, "_GLUED_NAME", NotingPattern())
+        monkeypatch.setattr(cloze_question, "_GLUED_NAMES", NotingPattern())
         split_words("it 's (@entity3) @entity2 , @placeholder ( or ) so")
         assert looked_at == ["(@entity3)"]
 
     def test_names_are_cut_off_from_punctuation(self) -> None:
         assert split_words("(@entity3's) @placeholder, x@entity1.com @entity2s") == [
             "(", "@entity3", "'s)", "@placeholder", ",", "x@entity1.com", "@entity2s",
+        ]  # fmt: skip
+        assert split_words("(@entity1@entity2@placeholder) @entity1@entity2x") == [
+            "(", "@entity1", "@entity2", "@placeholder", ")", "@entity1", "@entity2x",
         ]  # fmt: skip

@@ -54,3 +54,8 @@ class TestClozeText:
             "@@ENTITY0@@", None, "@@ENTITY1@@", None, "@@PLACEHOLDER@@",
         ]  # fmt: skip
         assert table[words[1]] is tokens[1]
+
+    def test_very_long_words_are_not_remembered(self) -> None:
+        table = TokenTable()
+        assert table["X" * 100].text == table["X" * 1_000_000].text == "x" * 100
+        assert list(table) == ["X" * 100]

@@ -1,6 +1,8 @@
+import fcntl
+import json
 import struct
 from pathlib import Path
-from typing import BinaryIO, List, Tuple
+from typing import Any, BinaryIO, Dict, List, Tuple
 
 import pytest
 
@@ -106,6 +108,45 @@ class TestPackedCloze:
         with pytest.raises(DataError, match="head is damaged"):
             contents(packed, 0, 1)
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"num_questions": "20"},
+            {"num_questions": -1},
+            {"num_questions": 1 << 70},
+            {"block_places": 7},
+            {"block_places": []},
+            {"questions_before": [None]},
+            {"block_places": [], "questions_before": []},
+            {"block_places": [16, 16], "questions_before": [3, 0]},
+            {"block_places": [16], "questions_before": [3]},
+        ],
+    )
+    def test_an_index_that_is_none(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Dict[str, Any]
+    ) -> None:
+        """Somebody may have made a checksum for it."""
+        dumps = json.dumps
+        monkeypatch.setattr(json, "dumps", lambda index: dumps({**index, **change}))
+        monkeypatch.setattr(packed_cloze_writer.PackedCloze, "__init__", lambda self, path: None)
+        monkeypatch.setattr(packed_cloze_writer.PackedCloze, "verify", lambda self: None)
+        write(tmp_path / "packed", RECORDS)
+        monkeypatch.undo()
+        with pytest.raises(DataError, match="packed: .*damaged at its end .its index "):
+            PackedCloze(str(tmp_path / "packed"))
+
+    @pytest.mark.parametrize("index", ["[]", "7", "{}", "[" * 100_000])
+    def test_an_index_of_another_kind(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: str
+    ) -> None:
+        monkeypatch.setattr(json, "dumps", lambda _: index)
+        monkeypatch.setattr(packed_cloze_writer.PackedCloze, "__init__", lambda self, path: None)
+        monkeypatch.setattr(packed_cloze_writer.PackedCloze, "verify", lambda self: None)
+        write(tmp_path / "packed", RECORDS)
+        monkeypatch.undo()
+        with pytest.raises(DataError, match="packed: .*damaged at its end"):
+            PackedCloze(str(tmp_path / "packed"))
+
     def test_other_versions_are_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -156,6 +197,22 @@ class TestPackedClozeWriter:
             pytest.raises(DataError, match="another process is writing"),
         ):
             PackedClozeWriter(str(tmp_path / "packed"), "one")
+
+    def test_what_another_process_finishes_meanwhile_stays_whole(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "packed"
+        flock = fcntl.flock
+
+        def finish_before_the_lock(file: BinaryIO, operation: int) -> None:
+            monkeypatch.undo()
+            write(path, RECORDS)
+            flock(file, operation)
+
+        monkeypatch.setattr(fcntl, "flock", finish_before_the_lock)
+        with PackedClozeWriter(str(path), "source") as writer:
+            assert writer.num_resumed == 0
+            assert contents(PackedCloze(str(path)), 0, 20) == RECORDS
 
     def test_no_such_folder(self, tmp_path: Path) -> None:
         with pytest.raises(DataError, match="packed.partial: No such file"):

@@ -6,6 +6,7 @@ import pytest
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import Instance, Token
 from allennlp.data.data_loaders import MultiProcessDataLoader
+from allennlp.data.fields import TextField
 from allennlp.data.vocabulary import Vocabulary
 
 from bidaf_plugin.dataset_readers import BidafClozeReader
@@ -14,19 +15,23 @@ from bidaf_plugin.samplers import WindowBudgetSampler
 from tests.cloze_helpers import TINY_CLOZE
 
 
-def instances_with(sizes: Sequence[Tuple[int, int]]) -> List[Instance]:
-    """Instances with so many windows of such a length."""
+def instances_with(
+    sizes: Sequence[Tuple[int, int]], question_lengths: Sequence[int] = ()
+) -> List[Instance]:
+    """Instances with so many windows of such a length, and questions of one word or as given."""
+    question_lengths = question_lengths or [1] * len(sizes)
     return [
         Instance(
             {
+                "question": TextField([Token("w")] * question_length),
                 "passage": WindowedTextField(
                     [Token("w")],
                     numpy.zeros(length, dtype=numpy.int64),
                     numpy.array([(0, length)] * windows),
-                )
+                ),
             }
         )
-        for windows, length in sizes
+        for (windows, length), question_length in zip(sizes, question_lengths, strict=True)
     ]
 
 
@@ -60,6 +65,16 @@ class TestWindowBudgetSampler:
         sampler = WindowBudgetSampler(batch_size=10, max_windows=10, shuffle=False)
         batches = list(sampler.get_batch_indices(instances_with([(3, 19), (50, 19), (3, 19)])))
         assert batches == [[0], [1], [2]]
+
+    @pytest.mark.parametrize("limits", [{"max_windows": 20}, {"max_words": 20 * 19}])
+    def test_windows_with_very_long_questions_count_more(self, limits: Dict[str, int]) -> None:
+        # Each window is read with its question.
+        sampler = WindowBudgetSampler(batch_size=100, shuffle=False, **limits)
+        sizes = [(5, 19)] * 12
+        for question_length, num_together in [(60, 4), (120, 2), (121, 1), (1000, 1)]:
+            instances = instances_with(sizes, [question_length] * 12)
+            batches = list(sampler.get_batch_indices(instances))
+            assert [len(batch) for batch in batches] == [num_together] * (12 // num_together)
 
     def test_batch_size_alone(self) -> None:
         sampler = WindowBudgetSampler(batch_size=2, shuffle=False)

@@ -114,6 +114,13 @@ class TestBadRequests:
                 with_changes(model="run-3", question="@placeholder", passage="@entity1 " * 20_000),
                 "a cloze model reads at most",
             ),
+            # A window is read with its question, which has a thousand words here.
+            (
+                with_changes(
+                    model="run-3", question="@placeholder" + " a" * 990, passage="@entity1 " * 100
+                ),
+                "count as",
+            ),
         ],
     )
     def test_too_large(self, client: TestClient, content: Any, message: str) -> None:

@@ -32,7 +32,9 @@
     },
   },
   local num_processes =
-    if std.objectHas($, 'distributed') then std.length($.distributed.cuda_devices) else 1,
+    if std.objectHas($, 'distributed') then
+      std.length($.distributed.cuda_devices) * std.get($.distributed, 'num_nodes', 1)
+    else 1,
   local batches(shuffle) = {
     batch_sampler: {
       type: 'window_budget',

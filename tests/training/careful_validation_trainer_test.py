@@ -1,0 +1,21 @@
+from pathlib import Path
+from typing import Any, Dict
+
+import pytest
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+
+from bidaf_plugin.common.errors import DataError
+from tests.cloze_helpers import tiny_cloze_params, write_folder
+
+
+class TestCarefulValidationTrainer:
+    def test_training_without_data_is_an_error(self, tmp_path: Path) -> None:
+        # Each of two readers skips its only question, and cannot know that the other does, too.
+        bad = write_folder(tmp_path / "bad", 0, {"1.question": "", "2.question": ""})
+        params: Dict[str, Any] = tiny_cloze_params(f"train_data:: '{bad}'")
+        params["datasets_for_vocab_creation"] = ["validation"]
+        params["data_loader"]["num_workers"] = 2
+        with pytest.raises(DataError, match="no batch to train on: no training question"):
+            train_model(Params(params), str(tmp_path / "run"))
+        assert not (tmp_path / "run" / "model.tar.gz").exists()
