@@ -1,6 +1,6 @@
 import json
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Callable, Dict
 
 import pytest
 from allennlp.common import Params
@@ -91,6 +91,16 @@ class TestTrainingConfigs:
             "batch_size:: 48, distributed: { cuda_devices: [0, 1, 2, 3], num_nodes: 2 }"
         )
         assert params["data_loader"]["batch_sampler"]["batch_size"] == 48 // (4 * 2)
+
+    @pytest.mark.parametrize("make", [tiny_params, tiny_cloze_params])
+    def test_misspelt_choices_are_an_error(self, make: Callable[[str], Dict[str, Any]]) -> None:
+        with pytest.raises(RuntimeError, match="there is no choice hiden_size; .*, hidden_size, "):
+            make("hiden_size:: 7")
+        # Keys of the experiment are AllenNLP's matter.
+        assert make("evaluate_on_test: true")["evaluate_on_test"] is True
+        is_cloze = make is tiny_cloze_params
+        with pytest.raises(RuntimeError, match=", window, " if is_cloze else "choice window; "):
+            make("windows:: 5" if is_cloze else "window:: 5")
 
     @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
     def test_every_config_is_well_formed(self, path: Path) -> None:

@@ -45,7 +45,7 @@ class Answer(Action):
             "--batch-size", type=int, help="questions per batch (default: what is fastest)"
         )
         parser.add_argument(
-            "--cuda-device", type=int, default=-1, help="the GPU to use (default = -1: none)"
+            "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
         )
 
     @overrides

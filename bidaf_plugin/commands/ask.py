@@ -1,4 +1,5 @@
 import argparse
+import json
 import sys
 from typing import List
 
@@ -32,7 +33,16 @@ class Ask(Action):
             "--file", action="append", metavar="FILE", default=[], help="a text file; repeatable"
         )
         parser.add_argument("--archive", help="the model, model.tar.gz (default: the packaged one)")
-        parser.add_argument("--n-best", metavar="N", type=int, default=3, help="default = 3")
+        parser.add_argument("--n-best", metavar="N", type=int, default=3, help="how many answers")
+        parser.add_argument(
+            "--max-answer-length", metavar="N", type=int, help="words of an answer, at most"
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="print the record that `allennlp predict` gives"
+        )
+        parser.add_argument(
+            "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
+        )
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
@@ -40,13 +50,24 @@ class Ask(Action):
             raise DataError("give either a PASSAGE or one --file or more")
         passages = [_read(path) for path in args.file] or [args.passage]
 
+        from bidaf_plugin.predictors.answers import Answers
         from bidaf_plugin.predictors.load import load_span_predictor
         from bidaf_plugin.predictors.packaged import packaged_archive
+        from bidaf_plugin.predictors.records import to_record
 
-        predictor = load_span_predictor(args.archive or packaged_archive())
+        limits = {"max_answer_length": args.max_answer_length}
+        predictor = load_span_predictor(
+            args.archive or packaged_archive(),
+            args.cuda_device,
+            **{name: limit for name, limit in limits.items() if limit is not None},
+        )
         # One passage is not one of several, whose words would count.
         asked = passages if len(passages) > 1 else passages[0]
-        answers = predictor.ask(args.question, asked, args.n_best)
+        record = predictor.predict_json({**to_record(args.question, asked), "n_best": args.n_best})
+        if args.json:
+            print(json.dumps(record))
+            return
+        answers = Answers.from_json(record)
         if not answers.is_answered:
             print(f"{answers.no_answer_probability:.3f}  (the text does not say)")
         for answer in answers:
@@ -58,13 +79,17 @@ class Ask(Action):
 def _read(path: str) -> str:
     try:
         if path == "-":
-            return sys.stdin.read()
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+            text = sys.stdin.read()
+        else:
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not a text in UTF-8 (byte {error.start})") from error
+    if not text.strip():
+        raise DataError(f"{path}: there is no text in it")
+    return text
 
 
 def _show(passage: str, start: int, end: int) -> str:

@@ -6,6 +6,7 @@ from overrides import overrides
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.commands.asked_questions import add_question_arguments, asked_questions
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.folders import check_folder
 
 
 @Action.register("attention")
@@ -52,6 +53,7 @@ class Attention(Action):
 
         if not 0 < args.threshold <= 1:
             raise DataError(f"--threshold must be above 0 and at most 1, not {args.threshold:g}")
+        check_folder(args.output)
         questions = asked_questions(args)
         predictor = load_span_predictor(args.archive)
         os.makedirs(args.output, exist_ok=True)

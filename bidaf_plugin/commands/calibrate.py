@@ -15,7 +15,8 @@ class Calibrate(Action):
 
     Fits one number, the temperature that the model's logits are divided by, to a SQuAD file that the
     model was not trained on, such that of the answers with confidence 0.7 about 70 % are right. No
-    answer changes, unless a no-answer threshold is set, which is a probability itself. OUT is the archive with the temperature in its config, and may be ARCHIVE itself.
+    answer changes, unless a no-answer threshold is set, which is a probability itself. OUT is the
+    archive with the temperature in its config, and may be ARCHIVE itself.
 
     Shown are the expected calibration error before and after, and how confident and how right (exact
     match) the answers are, by confidence.
@@ -34,7 +35,7 @@ class Calibrate(Action):
             "--batch-size", type=int, help="questions per batch (default: what is fastest)"
         )
         parser.add_argument(
-            "--cuda-device", type=int, default=-1, help="the GPU to use (default = -1: none)"
+            "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
         )
 
     @overrides

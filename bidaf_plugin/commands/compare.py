@@ -6,6 +6,7 @@ from overrides import overrides
 
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.folders import check_folder
 
 
 @Action.register("compare")
@@ -55,8 +56,7 @@ class Compare(Action):
         from bidaf_plugin.evaluation.squad_files import read_gold_questions
 
         names = system_names(args.predictions, args.names)
-        if os.path.exists(args.output) and not os.path.isdir(args.output):
-            raise DataError(f"{args.output}: this is a file, not a folder")
+        check_folder(args.output)
         questions = read_gold_questions(args.data)
         systems = [score_file(questions, path) for path in args.predictions]
         comparison = compare(dict(zip(names, systems, strict=True)))

@@ -45,7 +45,7 @@ class Ensemble(Action):
         parser.add_argument("archives", metavar="ARCHIVE", nargs="*", help="models, model.tar.gz")
         parser.add_argument("--data", help="a SQuAD file, with or without answers")
         parser.add_argument("-o", "--output", metavar="OUT", help="the file to write")
-        parser.add_argument("--rule", default="votes", help="see above, or 'all' (default = votes)")
+        parser.add_argument("--rule", default="votes", help="see above, or 'all'")
         parser.add_argument(
             "--one-at-a-time", action="store_true", help="never hold two models in memory"
         )
@@ -57,7 +57,7 @@ class Ensemble(Action):
             help="largest number of tokens of an answer",
         )
         parser.add_argument(
-            "--cuda-device", type=int, default=-1, help="the GPU to use (default = -1: none)"
+            "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
         )
 
     @overrides

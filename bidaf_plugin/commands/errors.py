@@ -61,14 +61,14 @@ class Errors(Action):
 def write_sheet(data: str, predictions: str, num_answers: int, seed: int, folder: str) -> None:
     """Draws the sample, writes the sheet and says so."""
     from bidaf_plugin.common.files import write_atomically
+    from bidaf_plugin.common.folders import check_folder
     from bidaf_plugin.common.tables import write_csv
     from bidaf_plugin.evaluation.error_sheet import COLUMNS, sheet_as_html, sheet_rows
     from bidaf_plugin.evaluation.prediction_files import read_predictions
     from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
     from bidaf_plugin.evaluation.wrong_answers import answered_questions, draw_sample
 
-    if os.path.exists(folder) and not os.path.isdir(folder):
-        raise DataError(f"{folder}: this is a file, not a folder")
+    check_folder(folder)
     questions = answered_questions(read_gold_paragraphs(data), read_predictions(predictions))
     wrong = [question for question in questions if question.em < 1]
     if not wrong:

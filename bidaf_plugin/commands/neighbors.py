@@ -6,6 +6,8 @@ from overrides import overrides
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.commands.word_lists import parse_words
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.files import write_atomically
+from bidaf_plugin.common.folders import check_folder
 
 # Of the paper's table.
 _WORDS = "When,Where,Who,city,January,Seahawks,date"
@@ -35,7 +37,6 @@ class Neighbors(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.common.files import write_atomically
         from bidaf_plugin.common.tables import write_csv
         from bidaf_plugin.interpret.neighbors import (
             find_neighbors,
@@ -46,6 +47,7 @@ class Neighbors(Action):
 
         if args.k < 1:
             raise DataError(f"-k must be 1 or more, not {args.k}")
+        check_folder(args.output or "")
         words = parse_words(args.words)
         predictor = load_span_predictor(args.archive)
         instances = list(predictor._dataset_reader.read(args.data))

@@ -17,6 +17,7 @@ from overrides import overrides
 from bidaf_plugin.common.errors import BadLine, DataError
 from bidaf_plugin.common.line_chunks import chunks_of_file, chunks_of_stream
 from bidaf_plugin.predictors.question_predictor import QuestionPredictor
+from bidaf_plugin.predictors.records import id_of
 
 # Among so many questions those with passages of similar length are answered together; the answers
 # are written when all of them are there.
@@ -136,7 +137,7 @@ class PredictManager(predict._PredictManager):
             message = f"{self._input_file}, line {line_number}: {error}"
             if not getattr(self._predictor, "skip_bad", False):
                 raise DataError(message) from error
-            return BadLine(line=line_number, error=message)
+            return BadLine(line=line_number, **_id_of(line), error=message)
 
     def _read_lines(self) -> Iterator[List[bytes]]:
         limits = (_QUESTIONS_AT_ONCE, _BYTES_AT_ONCE)
@@ -148,6 +149,16 @@ class PredictManager(predict._PredictManager):
                     yield from chunks_of_file(file, *limits)
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise DataError(f"{self._input_file}: truncated or damaged ({error})") from error
+
+
+def _id_of(line: bytes) -> JsonDict:
+    """The id of a question that cannot be used, if it can be read."""
+    try:
+        record = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return {}
+    id = id_of(record) if isinstance(record, dict) else None
+    return {} if id is None else {"id": id}
 
 
 def _show(question: Question) -> str:

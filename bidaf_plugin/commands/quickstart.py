@@ -22,10 +22,9 @@ _CANDIDATE = re.compile(r"[A-ZŁÉÖ]\w+(?: [A-ZŁÉÖ]\w+)*|\d[\d,.]*\d|\d")
 @Action.register("quickstart")
 class Quickstart(Action):
     """
-    Train a small model on the embedded sample and answer some questions with it, and others with the
-    model that comes with the package.
+    Train a small model on the embedded sample, and answer questions.
 
-    Takes a few minutes and downloads nothing; run it in the root of the repository. `make train`
+    Some are answered with the new model, others with the one that comes with the package. Takes a few minutes and downloads nothing; run it in the root of the repository. `make train`
     calls it.
     """
 

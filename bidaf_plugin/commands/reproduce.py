@@ -40,7 +40,7 @@ class Reproduce(Action):
         parser.add_argument(
             "--config",
             default="training_configs/bidaf_squad_adam.jsonnet",
-            help="the recipe (default = training_configs/bidaf_squad_adam.jsonnet)",
+            help="the recipe",
         )
         parser.add_argument("--minutes", type=float, help="time for training (default: no limit)")
         parser.add_argument(
@@ -49,11 +49,9 @@ class Reproduce(Action):
         parser.add_argument(
             "-s", "--serialization-dir", default="runs/reproduce", help="where the run goes"
         )
+        parser.add_argument("--results", default="results/squad", help="a folder")
         parser.add_argument(
-            "--results", default="results/squad", help="a folder (default = results/squad)"
-        )
-        parser.add_argument(
-            "--steps-per-score", type=int, default=730, help="default = 730: half an epoch"
+            "--steps-per-score", type=int, default=730, help="730 are half an epoch"
         )
         parser.add_argument(
             "-o", "--overrides", default="", help="a JSON structure that overrides the config"

@@ -5,6 +5,7 @@ from overrides import overrides
 
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.commands.asked_questions import add_question_arguments, asked_questions
+from bidaf_plugin.common.folders import check_folder
 
 _METHODS = ("simple-gradient", "integrated-gradient", "smooth-gradient")
 
@@ -38,6 +39,7 @@ class Saliency(Action):
         from bidaf_plugin.interpret.saliency_files import format_saliency, write_saliency
         from bidaf_plugin.predictors.load import load_predictor
 
+        check_folder(args.output or "")
         questions = asked_questions(args)
         predictor = load_predictor(args.archive)
         for id, question, passage, _ in questions:

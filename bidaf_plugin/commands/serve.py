@@ -28,33 +28,33 @@ class Serve(Action):
         parser.add_argument(
             "--host",
             default="127.0.0.1",
-            help="the address to serve at; 0.0.0.0 for all networks (default = 127.0.0.1)",
+            help="the address to serve at; 0.0.0.0 for all networks",
         )
-        parser.add_argument("--port", type=int, default=8000, help="0 for any (default = 8000)")
+        parser.add_argument("--port", type=int, default=8000, help="0 for any")
         parser.add_argument(
             "--max-queue",
             metavar="N",
             type=int,
             default=256,
-            help="refuse questions when so many wait for their answers (default = 256)",
+            help="refuse questions when so many wait for their answers",
         )
         parser.add_argument(
             "--timeout",
             metavar="SECONDS",
             type=float,
             default=30.0,
-            help="after which a request gets an error in place of its answer (default = 30)",
+            help="after which a request gets an error in place of its answer",
         )
         parser.add_argument(
             "--max-batch-wait",
             metavar="MILLISECONDS",
             type=float,
             default=50.0,
-            help="how long to wait for more questions when there are several users (default = 50)",
+            help="how long to wait for more questions when there are several users",
         )
         parser.add_argument("--log-file", metavar="FILE", help="append the access log to it")
         parser.add_argument(
-            "--cuda-device", type=int, default=-1, help="the GPU to use (default = -1: none)"
+            "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
         )
 
     @overrides

@@ -10,6 +10,7 @@ from overrides import overrides
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
+from bidaf_plugin.common.folders import check_folder
 from bidaf_plugin.evaluation.learning_curves import (
     Measurement,
     curves_as_csv,
@@ -46,7 +47,8 @@ class Study(Action):
 
     Every variant is trained for the same number of steps on the same data in the same order, and
     scored on the validation data from time to time. All of them give spans, or all are cloze models. The
-    comparison (comparison.csv, .md, .png, .svg) is written anew after each variant. What was interrupted goes on when the same command is run again.
+    comparison (comparison.csv, .md, .png, .svg) is written anew after each variant. What was interrupted
+    goes on when the same command is run again.
 
     Example: allennlp bidaf study training_configs/variants -s runs/study --steps 2000
              allennlp bidaf study bidaf no_c2q_attention beta_mlp -s runs/small --steps 300
@@ -62,9 +64,7 @@ class Study(Action):
         )
         parser.add_argument("-s", "--serialization-dir", required=True, help="where the runs go")
         parser.add_argument("--steps", type=int, required=True, help="training steps per variant")
-        parser.add_argument(
-            "--evaluations", type=int, default=5, help="how often each is scored (default = 5)"
-        )
+        parser.add_argument("--evaluations", type=int, default=5, help="how often each is scored")
         parser.add_argument(
             "-o", "--overrides", default="", help="a JSON structure that overrides all configs"
         )
@@ -75,6 +75,7 @@ class Study(Action):
             raise DataError(
                 f"--steps ({args.steps}) must be a multiple of --evaluations ({args.evaluations})"
             )
+        check_folder(args.serialization_dir)
         configs = load_configs(find_variants(args.variants), args.overrides)
         for number, (name, config) in enumerate(configs.items(), start=1):
             print(f"[{number}/{len(configs)}] {name}", flush=True)

@@ -33,13 +33,18 @@ class Table(Action):
     @overrides
     def run(self, args: argparse.Namespace) -> None:
         for config in args.config:
+            if os.path.isdir(config):
+                raise DataError(f"{config}: this is a folder, not a file")
             if not os.path.isfile(config):
                 raise DataError(f"{config}: there is no such file")
-        counts = [
-            count_parameters_by_layer(Params.from_file(config, args.overrides))
-            for config in args.config
-        ]
-        print(format_table(args.config, counts))
+        configs = [Params.from_file(config, args.overrides) for config in args.config]
+        for path, config in zip(args.config, configs, strict=True):
+            for key in set(config).difference(Params.from_file(path)):
+                raise DataError(
+                    f"in the overrides: an experiment has no key {key!r}; choices, like hidden_size, "
+                    "stand in the config file"
+                )
+        print(format_table(args.config, [count_parameters_by_layer(config) for config in configs]))
 
 
 def count_parameters_by_layer(config: Params) -> Dict[str, int]:

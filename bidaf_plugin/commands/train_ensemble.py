@@ -43,7 +43,7 @@ class TrainEnsemble(Action):
             "-s", "--serialization-dir", metavar="DIR", required=True, help="where the runs go"
         )
         parser.add_argument(
-            "-n", "--num-models", type=int, default=12, help="how many (default = 12: the paper)"
+            "-n", "--num-models", type=int, default=12, help="how many; the paper has 12"
         )
         parser.add_argument(
             "--data", help="a SQuAD file to score on (default: the config's validation data)"
@@ -55,7 +55,7 @@ class TrainEnsemble(Action):
             "--cuda-device",
             type=int,
             default=-1,
-            help="the GPU for the scores (default = -1: none)",
+            help="the GPU for the scores; -1 for none",
         )
 
     @overrides

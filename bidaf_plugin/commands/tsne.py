@@ -6,6 +6,7 @@ from overrides import overrides
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.commands.word_lists import parse_words
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.folders import check_folder
 
 
 @Action.register("tsne")
@@ -59,6 +60,7 @@ class Tsne(Action):
 
         if args.max_occurrences < 1 or args.others < 0 or args.seed < 0:
             raise DataError("--max-occurrences must be 1 or more, --others and --seed 0 or more")
+        check_folder(args.output)
         words = MONTHS if args.words == "months" else parse_words(args.words)
         predictor = load_span_predictor(args.archive)
         instances = list(predictor._dataset_reader.read(args.data))

@@ -18,6 +18,14 @@ from allennlp.common.checks import ConfigurationError
 
 _NO_GPU = re.compile(r"Cannot access accelerator device|Torch not compiled with CUDA")
 _JSONNET_ERROR = re.compile(r"(STATIC|RUNTIME) ERROR")
+_UNKNOWN_ARGUMENT = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument ('\w+')")
+_WRONG_PATHS = (
+    FileExistsError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
 
 
 class DataError(ConfigurationError):
@@ -28,7 +36,7 @@ class DataError(ConfigurationError):
 
 
 class BadLine(dict):
-    """What stands for a line of input that could not be used: `line` and `error`."""
+    """What stands for a line of input that could not be used: `line`, `id` (if it has one) and `error`."""
 
 
 def check_is_text(text: str, place: str) -> None:
@@ -43,7 +51,7 @@ def _one_sentence(error: BaseException) -> Optional[str]:
     """What to tell the user about `error`, or None where the fault may be ours."""
     if isinstance(error, ConfigurationError):
         return str(error).strip()
-    if isinstance(error, (FileNotFoundError, IsADirectoryError, PermissionError)):
+    if isinstance(error, _WRONG_PATHS):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     if isinstance(error, (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)):
         archive = _find_local(error, "load_archive", "archive_file")
@@ -52,7 +60,10 @@ def _one_sentence(error: BaseException) -> Optional[str]:
         archive = _find_local(error, "load_archive", "archive_file")
         return archive and f"{archive}: its weights hold more than tensors"
     if isinstance(error, TypeError) and _came_through(error, "from_params", "from_archive"):
-        return f"in the config or the predictor's arguments: {error}"
+        unknown = _UNKNOWN_ARGUMENT.search(str(error))
+        reason = f"{unknown[1]} has no {unknown[2]}" if unknown else error
+        is_predictor = _came_through(error, "from_archive")
+        return f"in {'the arguments of the predictor' if is_predictor else 'the config'}: {reason}"
     if isinstance(error, (ValueError, KeyError)) and _came_through(error, "with_overrides"):
         return f"in the overrides: {error}"
     if isinstance(error, OSError) and type(error).__module__.startswith("requests"):
@@ -61,7 +72,8 @@ def _one_sentence(error: BaseException) -> Optional[str]:
         return f"the predictor's arguments are not JSON: {error}"
     # Errors in jsonnet: the first line has the message, what follows is jsonnet's own traceback.
     if isinstance(error, RuntimeError) and _JSONNET_ERROR.match(str(error)):
-        return "in the config: " + str(error).splitlines()[0].partition("ERROR: ")[2]
+        place = "in the overrides" if _came_through(error, "parse_overrides") else "in the config"
+        return f"{place}: {str(error).splitlines()[0].partition('ERROR: ')[2]}"
     if isinstance(error, (RuntimeError, AssertionError)) and _NO_GPU.search(str(error)):
         return "there is no GPU on this machine; cuda_device -1 is the CPU"
     # torch wraps what a process of a distributed run raises into the text of another exception, and
@@ -124,8 +136,12 @@ def install_error_messages() -> None:
         error: BaseException,
         traceback: Optional[TracebackType],
     ) -> None:
-        message = None if os.environ.get("ALLENNLP_DEBUG") else _one_sentence(error)
-        if message is None:
+        is_debugging = bool(os.environ.get("ALLENNLP_DEBUG"))
+        message = None if is_debugging else _one_sentence(error)
+        if isinstance(error, KeyboardInterrupt) and not is_debugging:
+            # On a line of its own: progress bars leave theirs unfinished.
+            print("\nInterrupted", file=sys.stderr)
+        elif message is None:
             previous_hook(error_class, error, traceback)
         else:
             print(f"Error: {message}", file=sys.stderr)

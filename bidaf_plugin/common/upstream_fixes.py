@@ -11,6 +11,7 @@ This is the whole list:
 | a run killed while it saves cannot be recovered | `training/checkpointer.py` |
 | distributed validation leaves out questions | `training/careful_validation_trainer.py` |
 | training without any data ends with a model | `training/careful_validation_trainer.py` |
+| misspelt keys of the trainer are passed over | `training/careful_validation_trainer.py` |
 | `evaluate_on_test` breaks off distributed training at its end | `training/evaluate_on_test.py` |
 | the scheduler `reduce_on_plateau` raises a TypeError | `training/reduce_on_plateau.py` |
 | `--recover` fails on numpy numbers in a checkpoint | `allow_numpy_numbers`, here |

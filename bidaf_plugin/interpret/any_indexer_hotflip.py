@@ -6,8 +6,10 @@ from allennlp.interpret.attackers import Attacker, Hotflip
 from allennlp.nn import util
 from overrides import overrides
 
+from bidaf_plugin.common.registration import register_instead
 
-@Attacker.register("hotflip", exist_ok=True)
+
+@register_instead(Attacker, "hotflip")
 class AnyIndexerHotflip(Hotflip):
     """
     AllenNLP's `Hotflip` ([Ebrahimi et al., 2018](https://arxiv.org/abs/1712.06751)), which exchanges

@@ -4,8 +4,10 @@ import torch
 from allennlp.interpret.saliency_interpreters import SaliencyInterpreter, SimpleGradient
 from overrides import overrides
 
+from bidaf_plugin.common.registration import register_instead
 
-@SaliencyInterpreter.register("simple-gradient", exist_ok=True)
+
+@register_instead(SaliencyInterpreter, "simple-gradient")
 class EachWordGradient(SimpleGradient):
     """
     AllenNLP's `SimpleGradient` as it was meant: the saliency of a word is the gradient at the word

@@ -121,6 +121,11 @@ def _find_query_vectors(
     words: Sequence[str],
 ) -> Dict[str, numpy.ndarray]:
     """The vectors of the query words in each space, shape `(num_queries, dim)`."""
+    known = {word for one in instances for word in words_of(one, "question")}
+    known.update(word for one in passages for word in words_of(one, "passage"))
+    for word in words:
+        if word not in known:
+            raise DataError(f"the word {word!r} is in none of the questions and passages")
     found: Dict[str, Dict[str, numpy.ndarray]] = {}
     for field_name, candidates in (("question", instances), ("passage", passages)):
         missing = set(words).difference(found)
@@ -131,9 +136,6 @@ def _find_query_vectors(
                     sums = found.setdefault(word, dict.fromkeys(SPACES, numpy.zeros(())))
                     for space in SPACES:
                         sums[space] = sums[space] + vectors[space][place]
-    for word in words:
-        if word not in found:
-            raise DataError(f"the word {word!r} is in none of the questions and passages")
     queries = {}
     for space in SPACES:
         # Shape: (num_queries, dim)

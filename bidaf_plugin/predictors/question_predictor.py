@@ -113,5 +113,5 @@ class QuestionPredictor(Predictor):
         """
         with self._model.words_apart(), warnings.catch_warnings():
             # The kind of hook that AllenNLP registers; what it may miss is not used.
-            warnings.filterwarnings("ignore", message="Using a non-full backward hook")
+            warnings.filterwarnings("ignore", message="Using (a )?non-full backward hook")
             return super().get_gradients(instances)

@@ -34,8 +34,11 @@ def check_record(record: Any) -> None:
 
 
 def _check_text(name: str, value: Any, record: JsonDict) -> None:
+    if value is None and name in record:
+        raise DataError(f"{name!r} is null; expected a string")
     if value is None:
-        raise DataError(f"{name!r} is missing or null; found {sorted(record)!r:.200}")
+        hint = "; a SQuAD file needs --use-dataset-reader" if "data" in record else ""
+        raise DataError(f"{name!r} is missing; found {sorted(record)!r:.200}{hint}")
     if not isinstance(value, str):
         raise DataError(f"{name!r} must be a string, found {value!r:.60}")
     if not value.strip():

@@ -7,6 +7,7 @@ from typing import Any, Dict, Optional, TextIO
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bidaf_plugin.server.body_check import REFUSED_ROUTE
 from bidaf_plugin.server.service import Service
 
 # Where a route may put what else the log should say, in the scope of the request.
@@ -73,4 +74,4 @@ class AccessLog:
 def _route(scope: Scope) -> str:
     """The path as the routes have it, of which there are few; what clients send may be anything."""
     route: Optional[BaseRoute] = scope.get("route")
-    return getattr(route, "path", None) or "other"
+    return getattr(route, "path", None) or scope.get(REFUSED_ROUTE, "other")

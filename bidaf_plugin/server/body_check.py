@@ -10,6 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bidaf_plugin.server.errors import RequestError
 
 MAX_BODY_BYTES = 1_000_000
+# Where the scope of a request has the route of one that was refused before it got there.
+REFUSED_ROUTE = "bidaf_plugin.refused_route"
 # So much of a body that is too large is still read, to be thrown away: a client that is
 # still writing would not see the response otherwise.
 _MAX_IGNORED_BYTES = 20 * MAX_BODY_BYTES
@@ -44,6 +46,8 @@ class BodyCheck:
             _check_type(Headers(scope=scope).get("content-type", ""))
             _check_json(body)
         except RequestError as error:
+            # The routes are asked afterwards; here it is known already which one was meant.
+            scope[REFUSED_ROUTE] = scope["path"]
             response = JSONResponse({"error": error.message}, error.status, error.headers)
             await response(scope, receive, send)
         except ClientDisconnect:

@@ -63,7 +63,10 @@ def main(arguments: Sequence[str], path: Path) -> int:
     except BrokenPipeError:
         # Whoever read the answers has enough of them; nothing more can be written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ExportedModelError, OSError) as error:
+    except OSError as error:
+        print(f"Error: {error.filename or 'output'}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    except ExportedModelError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -1,23 +1,28 @@
+import inspect
 import os
 import random
 from contextlib import contextmanager
-from typing import Dict, Iterator, Optional, Tuple
+from difflib import get_close_matches
+from functools import wraps
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 import numpy
 import torch
+from allennlp.common.checks import ConfigurationError
 from allennlp.data import TensorDict
 from allennlp.training import GradientDescentTrainer, Trainer
 from allennlp.training.trainer import TrainerCheckpoint
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.registration import register_instead
 from bidaf_plugin.models import AttentionFlow
 
 
-@Trainer.register("gradient_descent", constructor="from_partial_objects", exist_ok=True)
+@register_instead(Trainer, "gradient_descent", constructor="from_partial_objects")
 class CarefulValidationTrainer(GradientDescentTrainer):
     """
-    AllenNLP's trainer with three repairs of its validation, and one of training.
+    AllenNLP's trainer with three repairs of its validation, one of training and one of its config.
 
     - In distributed training it validates on all of the data. AllenNLP's own stops all workers as soon
       as the first has no batch left, so that with uneven shares some questions are never scored. Our
@@ -31,12 +36,26 @@ class CarefulValidationTrainer(GradientDescentTrainer):
       checkpoint first: a run killed between the two would end without its best weights.
     - An epoch without a single batch is an error, and not a model that has learned nothing: readers that
       skip what cannot be used do not know whether others have found any.
+    - A key of the config that the trainer does not know is an error. AllenNLP's own passes over it, and
+      whoever has misspelt `num_epochs` trains for as long as the default is.
 
     Registered as a `Trainer` with name "gradient_descent", in place of AllenNLP's.
     """
 
     _distributed: bool
     _epoch_of_saved_best = 0
+
+    @classmethod
+    # AllenNLP reads the names and types of what to build from the signature.
+    @wraps(GradientDescentTrainer.from_partial_objects.__func__)  # type: ignore[attr-defined]
+    def from_partial_objects(cls, *args: Any, **kwargs: Any) -> Trainer:
+        known = list(inspect.signature(GradientDescentTrainer.from_partial_objects).parameters)
+        for name in kwargs:
+            if name not in known:
+                meant = get_close_matches(name, known, n=1)
+                hint = f"; did you mean {meant[0]!r}?" if meant else ""
+                raise ConfigurationError(f"in the config: trainer has no {name!r}{hint}")
+        return super().from_partial_objects(*args, **kwargs)
 
     @overrides
     def _train_epoch(self, epoch: int) -> Dict[str, float]:

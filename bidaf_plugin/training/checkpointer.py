@@ -5,8 +5,10 @@ import torch
 from allennlp.training import Checkpointer, Trainer
 from overrides import overrides
 
+from bidaf_plugin.common.registration import register_instead
 
-@Checkpointer.register("default", exist_ok=True)
+
+@register_instead(Checkpointer, "default")
 class AtomicCheckpointer(Checkpointer):
     """
     AllenNLP's checkpointer, safe against being killed while it writes: a checkpoint is either whole

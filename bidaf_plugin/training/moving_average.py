@@ -3,8 +3,10 @@ from typing import Any, Dict
 from allennlp.training.moving_average import ExponentialMovingAverage, MovingAverage
 from overrides import overrides
 
+from bidaf_plugin.common.registration import register_instead
 
-@MovingAverage.register("exponential", exist_ok=True)
+
+@register_instead(MovingAverage, "exponential")
 class ResumableExponentialMovingAverage(ExponentialMovingAverage):
     """
     AllenNLP's exponential moving average, kept across `allennlp train --recover`.

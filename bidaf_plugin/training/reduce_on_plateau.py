@@ -7,8 +7,10 @@ from allennlp.training.learning_rate_schedulers.learning_rate_scheduler import (
 )
 from allennlp.training.optimizers import Optimizer
 
+from bidaf_plugin.common.registration import register_instead
 
-@LearningRateScheduler.register("reduce_on_plateau", exist_ok=True)
+
+@register_instead(LearningRateScheduler, "reduce_on_plateau")
 class ReduceOnPlateau(_PyTorchLearningRateSchedulerWithMetricsWrapper):
     """
     Wrapper for torch's `ReduceLROnPlateau`. AllenNLP's own passes the argument `verbose`, which

@@ -1,4 +1,5 @@
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,18 @@ class TestAsk:
         (line,) = capsys.readouterr().out.splitlines()
         assert line[5:].replace("[", "").replace("]", "") == "  -: Nobody lives there."
 
+    def test_a_record_and_short_answers(
+        self, tiny_archive: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        options = ["--archive", tiny_archive, "--json", "--max-answer-length", 1, "--n-best", 2]
+        run_action("ask", "Who built it?", PASSAGE, *options)
+        predictor = load_span_predictor(str(tiny_archive), max_answer_length=1)
+        expected = predictor.predict_json(
+            {"question": "Who built it?", "passage": PASSAGE, "n_best": 2}
+        )
+        assert json.loads(capsys.readouterr().out) == expected
+        assert [item["tokens"][1] - item["tokens"][0] for item in expected["n_best"]] == [0, 0]
+
     def test_the_packaged_model_is_the_default(
         self,
         tiny_archive: Path,
@@ -53,10 +66,13 @@ class TestAsk:
     def test_what_cannot_be_asked(self, tiny_archive: Path, tmp_path: Path) -> None:
         latin = tmp_path / "latin.txt"
         latin.write_bytes(b"caf\xe9")
+        empty = tmp_path / "empty.txt"
+        empty.write_text(" \n")
         for arguments, message in (
             ([], "either a PASSAGE or one --file"),
             ([PASSAGE, "--file", latin], "either a PASSAGE or one --file"),
             (["--file", tmp_path / "none.txt"], "none.txt: No such file"),
+            (["--file", empty], "empty.txt: there is no text in it"),
             (["--file", latin], "latin.txt: not a text in UTF-8 \\(byte 3\\)"),
             (["", "--archive", tiny_archive], "'passage' is empty"),
         ):

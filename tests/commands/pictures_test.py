@@ -92,3 +92,16 @@ class TestSaliency:
     def test_an_empty_passage_is_an_error(self, tiny_archive: Path) -> None:
         with pytest.raises(DataError, match="'passage' is empty"):
             run_action("saliency", tiny_archive, "--question", "Who?", "--passage", " ")
+
+
+@pytest.mark.parametrize("action", ["attention", "saliency", "neighbors", "tsne"])
+def test_a_file_in_place_of_the_folder(tiny_archive: Path, tmp_path: Path, action: str) -> None:
+    path = tmp_path / "file"
+    path.write_text("precious")
+    questions = ["--question", "Who?", "--passage", "Ada."]
+    is_of_questions = action in ("attention", "saliency")
+    # Before the archive is looked for.
+    arguments = questions if is_of_questions else [TINY_SQUAD, "--words", "the"]
+    with pytest.raises(DataError, match="file: this is a file, not a folder"):
+        run_action(action, tmp_path / "none.tar.gz", *arguments, "-o", path)
+    assert path.read_text() == "precious"

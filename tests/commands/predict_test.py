@@ -80,11 +80,14 @@ class TestPredictManager:
         assert json.loads((tmp_path / "target.jsonl").read_text())["id"] == "a"
 
     def test_bad_lines_can_be_skipped(self, tiny_archive: Path, tmp_path: Path) -> None:
-        lines = [b"nonsense", json.dumps(GOOD).encode(), b'{"passage": "x"}']
-        first, answer, third = run(tiny_archive, lines, tmp_path, skip_bad=True)
+        lines = [b"nonsense", json.dumps(GOOD).encode(), b'{"passage": "x", "id": "c"}', b"[1]"]
+        first, answer, third, fourth = run(tiny_archive, lines, tmp_path, skip_bad=True)
         assert first["line"] == 1 and "not JSON" in first["error"]
         assert answer["id"] == "a" and "best_span_str" in answer
         assert third["line"] == 3 and "'question'" in third["error"]
+        # Whoever joins answers by their ids finds it.
+        assert third["id"] == "c" and "id" not in first
+        assert fourth["line"] == 4 and "id" not in fourth
 
     @pytest.mark.parametrize("at_once", [2_000, 5])
     def test_sorted_batches_do_not_change_answers_or_their_order(

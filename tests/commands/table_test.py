@@ -1,6 +1,9 @@
+import pytest
 from allennlp.common import Params
 
 from bidaf_plugin.commands.table import count_parameters_by_layer, format_table
+from bidaf_plugin.common.errors import DataError
+from tests.commands.helpers import run_action
 from tests.helpers import ROOT
 
 
@@ -19,6 +22,15 @@ class TestTable:
             "output_layer": 2 * lstm_direction(14 * d) + 2 * (10 * d + 1),
         }
         assert abs(sum(counts.values()) / 2.6e6 - 1) < 0.03
+
+    def test_what_cannot_be_shown(self) -> None:
+        config = ROOT / "training_configs" / "bidaf_squad.jsonnet"
+        with pytest.raises(
+            DataError, match="no key 'hidden_size'; choices, like hidden_size, stand"
+        ):
+            run_action("table", config, "-o", '{"hidden_size": 50}')
+        with pytest.raises(DataError, match="training_configs: this is a folder"):
+            run_action("table", ROOT / "training_configs")
 
     def test_rows_are_layers_and_columns_configs(self) -> None:
         table = format_table(["x/a.jsonnet", "b.jsonnet"], [{"one": 1000, "two": 2}, {"one": 5}])

@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
+from allennlp.data import Vocabulary
 from allennlp.data.data_loaders import MultiProcessDataLoader
 from allennlp.data.data_loaders.multiprocess_data_loader import WorkerError
-from allennlp.models import load_archive
+from allennlp.models import Model, load_archive
 
 from bidaf_plugin.common.errors import DataError, install_error_messages
 from bidaf_plugin.dataset_readers import BidafClozeReader
 from bidaf_plugin.samplers import WindowBudgetSampler
+from tests.helpers import ROOT, tiny_params
 
 
 class TestErrorMessages:
@@ -91,6 +93,31 @@ class TestErrorMessages:
                 batch_sampler=WindowBudgetSampler(1),
             )
         assert "batch_sampler.batch_size" in self.show(raised.value, capsys)
+
+    def test_a_file_in_place_of_a_folder(
+        self, capsys: pytest.CaptureFixture, tmp_path: Path
+    ) -> None:
+        (tmp_path / "file").write_text("")
+        for error_class, make in (
+            (FileExistsError, lambda: (tmp_path / "file").mkdir()),
+            (NotADirectoryError, lambda: (tmp_path / "file" / "x").mkdir()),
+        ):
+            with pytest.raises(error_class) as raised:
+                make()
+            assert self.show(raised.value, capsys).startswith(f"Error: {tmp_path}/file")
+
+    def test_overrides_and_unknown_arguments(self, capsys: pytest.CaptureFixture) -> None:
+        with pytest.raises(RuntimeError) as raised:
+            Params.from_file(ROOT / "training_configs" / "bidaf_squad.jsonnet", "{bad")
+        assert self.show(raised.value, capsys).startswith("Error: in the overrides: ")
+        with pytest.raises(TypeError) as unknown:
+            Model.from_params(
+                Params({**tiny_params()["model"], "droput": 0.1}), vocab=Vocabulary.empty()
+            )
+        assert self.show(unknown.value, capsys) == "Error: in the config: Model has no 'droput'\n"
+
+    def test_an_interruption_is_one_word(self, capsys: pytest.CaptureFixture) -> None:
+        assert self.show(KeyboardInterrupt(), capsys) == "\nInterrupted\n"
 
     def test_what_we_must_mend_keeps_its_traceback(self, capsys: pytest.CaptureFixture) -> None:
         assert "Traceback" in self.show(ValueError("a bug"), capsys)

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any, Dict
 
 import pytest
 from allennlp.common import Params
@@ -9,6 +10,7 @@ from allennlp.evaluation.evaluator import SimpleEvaluator
 from allennlp.models.archival import Archive, load_archive
 from allennlp.predictors import Predictor
 
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.evaluation import QuestionEvaluator
 from tests.cloze_helpers import TINY_CLOZE
 from tests.helpers import FIXTURES
@@ -45,6 +47,19 @@ class TestQuestionEvaluator:
         )
         assert metrics == expected == json.loads(output_file.read_text())
         assert {"em", "f1", "loss"} <= set(metrics)
+
+    @pytest.mark.parametrize("name", ["metrics_output_file", "predictions_output_file"])
+    def test_where_nothing_can_be_written_nothing_is_evaluated(
+        self, archive: Archive, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(archive.model, "forward", None)
+        for path, message in (
+            (tmp_path / "no" / "x.json", "x.json: there is no such folder"),
+            (tmp_path, "this is a folder, not a file"),
+        ):
+            with pytest.raises(DataError, match=message):
+                arguments: Dict[str, Any] = {name: path}
+                QuestionEvaluator()(archive.model, make_loader(archive), **arguments)
 
     def test_writes_the_answers_in_the_order_of_the_data(
         self, archive: Archive, tmp_path: Path

@@ -6,6 +6,7 @@ import torch
 from allennlp.data import Instance
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.interpret import neighbors as neighbors_module
 from bidaf_plugin.interpret.neighbors import (
     Neighbor,
     Neighborhood,
@@ -78,8 +79,10 @@ class TestFindNeighbors:
             assert neighborhood.neighbors[0].word == neighborhood.query
             assert neighborhood.neighbors[0].cosine == pytest.approx(1.0, abs=1e-5)
 
-    def test_an_unknown_word_is_named(self) -> None:
+    def test_an_unknown_word_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         predictor = tiny_predictor()
+        # Before the network reads anything.
+        monkeypatch.setattr(neighbors_module, "iterate_vectors", None)
         with pytest.raises(DataError, match="'Zzz' is in none of"):
             find_neighbors(predictor, read(predictor), ["the", "Zzz"])
 

@@ -96,7 +96,12 @@ class TestSpanPredictor:
             ({"question": "x", "passage": ["y"]}, "'passage' must be a string"),
             ({"question": " ", "passage": "x"}, "'question' is empty"),
             ({"question": "x", "context": "\n"}, "'passage' is empty"),
-            ({"question": "x", "passage": None}, "'passage' is missing or null"),
+            ({"question": "x", "passage": None}, "'passage' is null; expected a string"),
+            ({"question": "x"}, r"'passage' is missing; found \['question'\]$"),
+            (
+                {"data": [], "version": "1.1"},
+                "is missing; .*a SQuAD file needs --use-dataset-reader",
+            ),
             ({"question": "x", "passage": "\ud800"}, "lone surrogate"),
             ({"question": "x", "passage": "y", "passages": ["z"]}, "both 'passage' and 'passages'"),
             ({"question": "x", "passages": "y"}, "'passages' must be a list"),

@@ -156,6 +156,7 @@ class TestPages:
             for _ in range(2):
                 post(client, {"question": secret, "passage": PASSAGE})
             client.get("/no/such/" + "x" * 500)
+            client.post("/api/answer", content=b"{")
             assert client.get("/api/health").json() == {"status": "ok", "queue": 0}
             metrics = client.get("/metrics").text
         first, _, missing, *_ = log_lines(log)
@@ -166,8 +167,9 @@ class TestPages:
         assert "secret" not in log.getvalue()
         for line in (
             'bidaf_requests_total{method="POST",route="/api/answer",status="200"} 2',
+            'bidaf_requests_total{method="POST",route="/api/answer",status="415"} 1',
             'bidaf_requests_total{method="GET",route="other",status="404"} 1',
-            'bidaf_request_seconds_count{route="/api/answer"} 2',
+            'bidaf_request_seconds_count{route="/api/answer"} 3',
             "bidaf_batch_size_sum 2.000000",
             "bidaf_queue_length 0",
         ):

@@ -4,6 +4,7 @@ from typing import Any, Dict
 import pytest
 from allennlp.commands.train import train_model
 from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
 
 from bidaf_plugin.common.errors import DataError
 from tests.cloze_helpers import tiny_cloze_params, write_folder
@@ -19,3 +20,11 @@ class TestCarefulValidationTrainer:
         with pytest.raises(DataError, match="no batch to train on: no training question"):
             train_model(Params(params), str(tmp_path / "run"))
         assert not (tmp_path / "run" / "model.tar.gz").exists()
+
+    def test_misspelt_keys_are_an_error(self, tmp_path: Path) -> None:
+        params: Dict[str, Any] = tiny_cloze_params()
+        params["trainer"]["num_epoch"] = 1
+        with pytest.raises(
+            ConfigurationError, match="has no 'num_epoch'; did you mean 'num_epochs'"
+        ):
+            train_model(Params(params), str(tmp_path / "run"))

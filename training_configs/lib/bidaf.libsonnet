@@ -1,7 +1,7 @@
 // The experiment of "Bi-Directional Attention Flow for Machine Comprehension" (Seo et al., ICLR 2017),
 // built from the choices at its top. Every size follows from them. A config file imports this object
 // and overrides choices: `(import 'lib/bidaf.libsonnet') + { hidden_size:: 50 }`.
-{
+local experiment = {
   // ---- Choices. The fields with two colons are not part of the experiment itself. ----
 
   // Data: paths or URLs, which AllenNLP downloads once and caches. `glove:: null` trains all vectors.
@@ -227,4 +227,19 @@
   },
 
   evaluation: { type: 'bidaf_questions' },
+};
+
+// A choice that is misspelt would otherwise have no effect.
+experiment + {
+  known_choices:: std.set(std.objectFieldsAll(experiment) + ['known_choices']),
+  local unknown = [
+    name
+    for name in std.setDiff(std.objectFieldsAll(self), std.set($.known_choices))
+    if !std.objectHas(self, name)
+  ],
+  assert std.length(unknown) == 0 :
+         'there is no choice %s; known are: %s' % [
+    std.join(', ', unknown),
+    std.join(', ', [name for name in $.known_choices if !std.objectHas(self, name)]),
+  ],
 }

@@ -22,6 +22,9 @@
 
   // ---- What follows from them. ----
 
+  known_choices+:: [
+    'window', 'num_entities', 'max_windows', 'max_words', 'max_instances_in_memory', 'skip_bad',
+  ],
   local reader = {
     type: 'bidaf_cloze',
     window: $.window,
