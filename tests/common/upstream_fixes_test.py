@@ -2,7 +2,10 @@
 The fixes of bidaf_plugin/common/upstream_fixes.py which are not tested with their own module.
 """
 
+import multiprocessing
 import random
+import signal
+import time
 import warnings
 from pathlib import Path
 from typing import Any, Dict
@@ -11,6 +14,7 @@ import numpy
 import pytest
 import torch
 from allennlp.common import Params
+from allennlp.common import util as allennlp_util
 from allennlp.training import Checkpointer, Trainer
 from allennlp.training.checkpointer import Checkpointer as AllenNlpCheckpointer
 from allennlp.training.learning_rate_schedulers import LearningRateScheduler
@@ -136,3 +140,19 @@ class TestCarefulValidationTrainer:
 
     def test_is_what_a_config_gets(self) -> None:
         assert Trainer.by_name(Trainer.default_implementation).__self__ is CarefulValidationTrainer
+
+
+class TestLetWorkersEnd:
+    def test_forked_processes_end_without_a_traceback(self) -> None:
+        previous = signal.getsignal(signal.SIGTERM)
+        allennlp_util.install_sigterm_handler()
+        try:
+            process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+            process.start()
+            assert signal.getsignal(signal.SIGTERM) is allennlp_util._handle_sigterm
+        finally:
+            signal.signal(signal.SIGTERM, previous)
+        process.terminate()
+        process.join(30)
+        # Killed by the signal, and not by an exception.
+        assert process.exitcode == -signal.SIGTERM
