@@ -80,14 +80,19 @@ def show_errors_as_sentences() -> None:
 def let_workers_end() -> None:
     """
     The `allennlp` command turns SIGTERM into an exception. The workers of a data loader inherit that,
-    and show a traceback when they are told to end because another one has failed.
+    and would show a traceback when they are told to end because another one has failed.
     """
-    os.register_at_fork(after_in_child=_end_when_told)
+    if signal.getsignal(signal.SIGTERM) is not allennlp_util._handle_sigterm:
+        return
+    process = os.getpid()
 
+    def raise_or_end(signal_number: int, frame: Any) -> None:
+        if os.getpid() == process:
+            allennlp_util._handle_sigterm(signal_number, frame)
+        signal.signal(signal_number, signal.SIG_DFL)
+        os.kill(os.getpid(), signal_number)
 
-def _end_when_told() -> None:
-    if signal.getsignal(signal.SIGTERM) is allennlp_util._handle_sigterm:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, raise_or_end)
 
 
 def apply_upstream_fixes() -> None:

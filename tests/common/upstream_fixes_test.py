@@ -23,6 +23,7 @@ from allennlp.training.learning_rate_schedulers.pytorch_lr_schedulers import (
 )
 from allennlp.training.trainer import TrainerCheckpoint
 
+from bidaf_plugin.common.upstream_fixes import let_workers_end
 from bidaf_plugin.training import AtomicCheckpointer, CarefulValidationTrainer, RandomStateCallback
 from bidaf_plugin.training.careful_validation_trainer import _untouched_random_numbers
 
@@ -145,14 +146,25 @@ class TestCarefulValidationTrainer:
 class TestLetWorkersEnd:
     def test_forked_processes_end_without_a_traceback(self) -> None:
         previous = signal.getsignal(signal.SIGTERM)
+        # As the command does before it knows of plugins.
         allennlp_util.install_sigterm_handler()
         try:
-            process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+            let_workers_end()
+            context = multiprocessing.get_context("fork")
+            is_there = context.Event()
+
+            def wait_for_the_end() -> None:
+                is_there.set()
+                time.sleep(60)
+
+            process = context.Process(target=wait_for_the_end)
             process.start()
-            assert signal.getsignal(signal.SIGTERM) is allennlp_util._handle_sigterm
+            assert is_there.wait(30)
+            process.terminate()
+            process.join(30)
+            # Killed by the signal, and not by an exception.
+            assert process.exitcode == -signal.SIGTERM
+            with pytest.raises(allennlp_util.SigTermReceived):
+                signal.raise_signal(signal.SIGTERM)
         finally:
             signal.signal(signal.SIGTERM, previous)
-        process.terminate()
-        process.join(30)
-        # Killed by the signal, and not by an exception.
-        assert process.exitcode == -signal.SIGTERM
