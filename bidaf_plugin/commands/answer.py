@@ -50,8 +50,8 @@ class Answer(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.common.folders import check_can_be_written
         from bidaf_plugin.evaluation.answering import answer_paragraphs, write_answers
-        from bidaf_plugin.evaluation.prediction_files import check_can_be_written
         from bidaf_plugin.evaluation.squad_files import read_paragraphs
         from bidaf_plugin.predictors.load import load_span_predictor
 

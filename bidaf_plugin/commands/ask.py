@@ -55,11 +55,10 @@ class Ask(Action):
         from bidaf_plugin.predictors.packaged import packaged_archive
         from bidaf_plugin.predictors.records import to_record
 
-        limits = {"max_answer_length": args.max_answer_length}
         predictor = load_span_predictor(
             args.archive or packaged_archive(),
             args.cuda_device,
-            **{name: limit for name, limit in limits.items() if limit is not None},
+            max_answer_length=args.max_answer_length,
         )
         # One passage is not one of several, whose words would count.
         asked = passages if len(passages) > 1 else passages[0]

@@ -40,10 +40,10 @@ class Calibrate(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.common.folders import check_can_be_written
         from bidaf_plugin.evaluation.answer_logits import collect_logits
         from bidaf_plugin.evaluation.calibrated_archive import divide_logits
         from bidaf_plugin.evaluation.calibration import describe_calibration, fit_temperature
-        from bidaf_plugin.evaluation.prediction_files import check_can_be_written
         from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
         from bidaf_plugin.predictors import EnsemblePredictor, SpanPredictor, load_span_predictor
 

@@ -30,7 +30,7 @@ class Compact(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.evaluation.prediction_files import check_can_be_written
+        from bidaf_plugin.common.folders import check_can_be_written
         from bidaf_plugin.predictors.compact_archive import compact_archive
 
         check_can_be_written(args.output)

@@ -5,9 +5,9 @@ from overrides import overrides
 
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.folders import check_can_be_written
 from bidaf_plugin.evaluation.ensemble import answer_together, format_scores, score_together
 from bidaf_plugin.evaluation.prediction_files import (
-    check_can_be_written,
     path_beside,
     write_predictions,
 )

@@ -5,6 +5,7 @@ from overrides import overrides
 
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.folders import check_can_be_written
 
 
 @Action.register("export")
@@ -45,8 +46,7 @@ class Export(Action):
 
         if os.path.isdir(args.out) or (os.path.exists(args.out) and not args.force):
             raise DataError(f"{args.out} exists: use --force to replace a file")
-        if not os.path.isdir(os.path.dirname(os.path.abspath(args.out))):
-            raise DataError(f"{args.out}: there is no such folder")
+        check_can_be_written(args.out)
         manifest = export_archive(
             args.archive, args.out, args.max_answer_length, args.pretrained_file
         )

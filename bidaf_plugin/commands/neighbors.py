@@ -47,7 +47,7 @@ class Neighbors(Action):
 
         if args.k < 1:
             raise DataError(f"-k must be 1 or more, not {args.k}")
-        check_folder(args.output or "")
+        check_folder(args.output)
         words = parse_words(args.words)
         predictor = load_span_predictor(args.archive)
         instances = list(predictor._dataset_reader.read(args.data))

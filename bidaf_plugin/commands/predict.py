@@ -15,6 +15,7 @@ from allennlp.predictors import Predictor
 from overrides import overrides
 
 from bidaf_plugin.common.errors import BadLine, DataError
+from bidaf_plugin.common.folders import check_can_be_written
 from bidaf_plugin.common.line_chunks import chunks_of_file, chunks_of_stream
 from bidaf_plugin.predictors.question_predictor import QuestionPredictor
 from bidaf_plugin.predictors.records import id_of
@@ -51,9 +52,8 @@ class PredictManager(predict._PredictManager):
         self._temporary_output_file: Optional[str] = None
         # A pipe or a device is written to as it is; a link stays a link.
         if output_file and (os.path.isfile(output_file) or not os.path.exists(output_file)):
+            check_can_be_written(output_file)
             self._final_output_file = os.path.realpath(output_file)
-            if not os.path.isdir(os.path.dirname(self._final_output_file)):
-                raise DataError(f"{output_file}: there is no such folder")
             self._temporary_output_file = f"{self._final_output_file}.{os.getpid()}.tmp"
         is_given = batch_size != 1 or _is_given("--batch-size", sys.argv)
         self._given_batch_size = batch_size if is_given else None

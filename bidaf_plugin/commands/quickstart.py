@@ -24,8 +24,8 @@ class Quickstart(Action):
     """
     Train a small model on the embedded sample, and answer questions.
 
-    Some are answered with the new model, others with the one that comes with the package. Takes a few minutes and downloads nothing; run it in the root of the repository. `make train`
-    calls it.
+    Some are answered with the new model, others with the one that comes with the package. Takes a few
+    minutes and downloads nothing; run it in the root of the repository. `make train` calls it.
     """
 
     @overrides

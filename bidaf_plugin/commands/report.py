@@ -57,7 +57,7 @@ class Report(Action):
     @overrides
     def run(self, args: argparse.Namespace) -> None:
         from bidaf_plugin.common.files import write_atomically
-        from bidaf_plugin.evaluation.prediction_files import check_can_be_written
+        from bidaf_plugin.common.folders import check_can_be_written
         from bidaf_plugin.evaluation.run_report import report_as_html
         from bidaf_plugin.evaluation.training_run import read_run
 

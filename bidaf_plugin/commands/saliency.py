@@ -39,7 +39,7 @@ class Saliency(Action):
         from bidaf_plugin.interpret.saliency_files import format_saliency, write_saliency
         from bidaf_plugin.predictors.load import load_predictor
 
-        check_folder(args.output or "")
+        check_folder(args.output)
         questions = asked_questions(args)
         predictor = load_predictor(args.archive)
         for id, question, passage, _ in questions:

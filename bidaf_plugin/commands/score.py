@@ -49,7 +49,8 @@ class Score(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.evaluation.prediction_files import check_can_be_written, write_json
+        from bidaf_plugin.common.folders import check_can_be_written
+        from bidaf_plugin.evaluation.prediction_files import write_json
         from bidaf_plugin.evaluation.score_report import (
             compare_files,
             report_as_json,

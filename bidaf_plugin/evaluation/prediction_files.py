@@ -67,15 +67,6 @@ def path_beside(path: Path, kind: str) -> str:
     return os.path.join(folder, f"{stem}.{kind}{dot}{extensions}")
 
 
-def check_can_be_written(path: Path) -> None:
-    """For before the work is done: says so if there is no folder for its result."""
-    if os.path.isdir(path):
-        raise DataError(f"{path}: this is a folder, not a file")
-    folder = os.path.dirname(os.path.realpath(path))
-    if not os.path.isdir(folder):
-        raise DataError(f"{path}: there is no such folder")
-
-
 def _read_object(path: Path, form: str) -> Dict[str, Any]:
     value = load_json(read_bytes(path), path, object_pairs_hook=lambda pairs: _unique(pairs, path))
     if not isinstance(value, dict):

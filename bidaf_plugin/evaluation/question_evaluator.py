@@ -11,7 +11,7 @@ from allennlp.evaluation import Evaluator
 from allennlp.models import Model
 from overrides import overrides
 
-from bidaf_plugin.common.folders import check_is_in_folder
+from bidaf_plugin.common.folders import check_can_be_written
 from bidaf_plugin.evaluation.answer_file import WriteAnswers, open_answer_file
 
 
@@ -37,8 +37,9 @@ class QuestionEvaluator(Evaluator):
         metrics_output_file: Optional[Union[str, PathLike]] = None,
         predictions_output_file: Optional[Union[str, PathLike]] = None,
     ) -> Dict[str, Any]:
-        for path in filter(None, (metrics_output_file, predictions_output_file)):
-            check_is_in_folder(str(path))
+        for path in (metrics_output_file, predictions_output_file):
+            if path is not None:
+                check_can_be_written(str(path))
         check_for_gpu(self.cuda_device)
         data_loader.set_target_device(int_to_device(self.cuda_device))
         instances = _instances_in_memory(data_loader)

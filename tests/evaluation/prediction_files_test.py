@@ -8,8 +8,8 @@ from typing import Any, Callable
 import pytest
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.folders import check_can_be_written
 from bidaf_plugin.evaluation.prediction_files import (
-    check_can_be_written,
     path_beside,
     read_predictions,
     read_probabilities,
@@ -85,13 +85,6 @@ class TestPredictionFiles:
     )
     def test_path_beside(self, path: str, expected: str) -> None:
         assert path_beside(path, "nbest") == expected
-
-    def test_check_can_be_written(self, tmp_path: Path) -> None:
-        check_can_be_written(tmp_path / "new.json")
-        with pytest.raises(DataError, match="there is no such folder"):
-            check_can_be_written(tmp_path / "no" / "new.json")
-        with pytest.raises(DataError, match="this is a folder"):
-            check_can_be_written(tmp_path)
 
     def test_pipes_and_devices_are_written_to_as_they_are(self, tmp_path: Path) -> None:
         pipe = tmp_path / "pipe"
