@@ -203,7 +203,7 @@ def run_plugin(model: AttentionFlow, instances: List[Instance]) -> Dict[str, tor
 
     def keep_attention(module: torch.nn.Module, inputs: Any, output: Any) -> None:
         flow["H"], _, flow["U"], _ = inputs
-        flow["G"] = output.query_aware_passage.whole()
+        flow["G"] = output.query_aware_passage
         flow["a"] = output.passage_question_attention
         flow["b"] = output.question_passage_attention
 

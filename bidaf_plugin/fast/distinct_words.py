@@ -1,8 +1,12 @@
 """
-What occurs several times in a batch is computed once: words, and passages that several questions share.
+What occurs several times in a batch is computed once: words, which saves the character CNN and the highway
+network two thirds of their work, and in evaluation passages that several questions share.
+
+The dropout of the character CNN then strikes a word in the same way wherever it stands in a batch. All other
+dropouts are by position.
 """
 
-from typing import List, Optional, Tuple
+from typing import Callable, List, Optional, Tuple
 
 import torch
 from allennlp.data import TextFieldTensors
@@ -23,6 +27,23 @@ def embeds_words_alone(text_field_embedder: TextFieldEmbedder) -> bool:
         isinstance(getattr(text_field_embedder, f"token_embedder_{key}"), context_free)
         for key in text_field_embedder._ordered_embedder_keys
     )
+
+
+def embed_distinct_words(
+    embed: Callable[[TextFieldTensors], torch.Tensor], text: TextFieldTensors
+) -> torch.Tensor:
+    """
+    `embed(text)`, shape `(batch_size, num_tokens, dim)`, for a function that gives a word the same vector
+    wherever it stands.
+    """
+    distinct = find_distinct_words(text)
+    if distinct is None:
+        return embed(text)
+    words, word_at_position = distinct
+    # Shape: (num_words, dim)
+    embedded_words = embed(words).squeeze(0)
+    # Shape: (batch_size, num_tokens, dim)
+    return torch.nn.functional.embedding(word_at_position, embedded_words)
 
 
 def find_distinct_rows(rows: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
@@ -83,14 +104,6 @@ def find_distinct_words(
     # Shape: (num_words,) and (batch_size * num_tokens,)
     representatives, kinds = find_distinct_rows(rows)
     return _take_words(text, representatives), kinds.view(shape)
-
-
-def keep_words_apart(text: TextFieldTensors) -> Tuple[TextFieldTensors, torch.Tensor]:
-    """What `find_distinct_words` returns if no two words of `text` are taken for the same."""
-    shape = _tensors(text)[0].shape[:2]
-    # Shape: (batch_size * num_tokens,)
-    positions = torch.arange(shape.numel(), device=_tensors(text)[0].device)
-    return _take_words(text, positions), positions.view(shape)
 
 
 def _tensors(text: TextFieldTensors) -> List[torch.Tensor]:
