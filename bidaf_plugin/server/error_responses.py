@@ -92,5 +92,6 @@ def _name(location: Sequence[Union[str, int]]) -> str:
     """Of a field: ("body", "questions", 3, "passage") is 'questions[3].passage'."""
     name = ""
     for part in location[1:]:
-        name += f"[{part}]" if isinstance(part, int) else f".{part:.60}"
+        # Names are what clients have sent, so that line breaks and the like are escaped.
+        name += f"[{part}]" if isinstance(part, int) else f".{repr(part[:60])[1:-1]}"
     return f"'{name.lstrip('.')}'" if name else "the body"
