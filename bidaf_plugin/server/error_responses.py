@@ -42,7 +42,7 @@ _MEANINGS = {
     422: "A field is missing, wrong or unknown; the sentence names it.",
     429: "Too many questions wait; `Retry-After` says when to try again.",
     500: "The model failed.",
-    503: "The server is stopping; `Retry-After` says when to try again.",
+    503: "The server is stopping (`Retry-After` says when to try again), or its models have failed.",
     504: "No answer in time.",
 }
 

@@ -6,7 +6,7 @@ import sys
 import time
 from contextlib import ExitStack
 from threading import Thread
-from typing import Iterator, List, Tuple
+from typing import Callable, Iterator, List, Tuple
 
 import httpx
 import pytest
@@ -21,6 +21,13 @@ from tests.server.slow_model import SlowModel
 HALF_A_HEADER = b"GET /api/health HTTP/1.1\r\nHost: localhost\r\nX: "
 # The first is sent piece by piece, so that its request stays open; the second at once.
 LARGE_FILES = ["/docs/swagger/swagger-ui-bundle.js", "/openapi.json"]
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 def connect(address: str) -> socket.socket:
@@ -50,14 +57,15 @@ def leave_unread(
     opened = stack.enter_context(connect(address))
     opened.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     assert opened.recv(15) == b"HTTP/1.1 200 OK"
-    previous: List[int] = []
-    for _ in range(50):
-        time.sleep(0.1)
-        sizes = [item.transport.get_write_buffer_size() for item in server._connections()]
-        if all(sizes) and sizes == previous:
-            return opened
-        previous = sizes
-    raise AssertionError("somebody reads it")
+    sizes: List[int] = []
+
+    def is_stuck() -> bool:
+        (only,) = server._connections()
+        sizes.append(only.transport.get_write_buffer_size())
+        return sizes[-1] > 0 and sizes[-2:] == [sizes[-1]] * 2
+
+    wait_until(is_stuck)
+    return opened
 
 
 @pytest.fixture
@@ -70,7 +78,7 @@ class TestConnection:
     def test_headers_must_come_in_time(
         self, server: Tuple[str, GracefulServer], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(connection, "HEADER_SECONDS", 0.4)
+        monkeypatch.setattr(connection, "HEADER_SECONDS", 1.0)
         with connect(server[0]) as silent, connect(server[0]) as slow:
             slow.sendall(HALF_A_HEADER)
             for _ in range(2):
@@ -79,13 +87,13 @@ class TestConnection:
                 slow.sendall(b"x")
             line, body = read_all(slow)
             assert line == b"HTTP/1.1 408 Request Timeout"
-            assert json.loads(body) == {"error": "the headers have not come within 0.4 seconds"}
+            assert json.loads(body) == {"error": "the headers have not come within 1 seconds"}
             assert silent.recv(1) == b""
 
     def test_headers_of_a_second_request_must_come_in_time(
         self, server: Tuple[str, GracefulServer], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(connection, "HEADER_SECONDS", 0.4)
+        monkeypatch.setattr(connection, "HEADER_SECONDS", 1.0)
         with connect(server[0]) as opened:
             opened.sendall(HALF_A_HEADER + b"x\r\n\r\n" + HALF_A_HEADER)
             line, body = read_all(opened)
@@ -93,7 +101,6 @@ class TestConnection:
             assert b"HTTP/1.1 408 Request Timeout" in body
 
     def test_a_model_may_take_longer(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(connection, "HEADER_SECONDS", 0.1)
         model = SlowModel()
         with running(Service([model])) as (address, _):
             answers = []
@@ -102,6 +109,7 @@ class TestConnection:
             client = Thread(target=lambda: answers.append(httpx.post(url, json=question).json()))
             client.start()
             assert model.started.wait(10)
+            monkeypatch.setattr(connection, "HEADER_SECONDS", 0.1)
             time.sleep(0.5)
             model.let_go.set()
             client.join(10)
@@ -114,10 +122,7 @@ class TestConnection:
         with ExitStack() as stack:
             opened = leave_unread(server[1], server[0], path, stack)
             monkeypatch.setattr(run, "READING_SECONDS", 0.1)
-            end = time.monotonic() + 10
-            while server[1].server_state.connections and time.monotonic() < end:
-                time.sleep(0.05)
-            assert not server[1].server_state.connections
+            wait_until(lambda: not server[1].server_state.connections)
             assert len(read_all(opened)[1]) < len(httpx.get(f"{server[0]}{path}").content)
 
     def test_too_many_connections_are_told_so(
@@ -133,8 +138,7 @@ class TestConnection:
             assert line == b"HTTP/1.1 503 Service Unavailable"
             assert "too many connections" in json.loads(body)["error"]
             assert len(server[1].server_state.connections) == 3
-        while len(server[1].server_state.connections) == 3:
-            time.sleep(0.01)
+        wait_until(lambda: len(server[1].server_state.connections) < 3)
         assert httpx.get(url).status_code == 200
 
     def test_what_is_not_http_gets_a_sentence(self, server: Tuple[str, GracefulServer]) -> None:
@@ -157,7 +161,7 @@ class TestEnd:
                 leave_unread(server, address, path, stack)
                 told = time.monotonic()
             # `running` has told it to stop, and has seen it end.
-            assert time.monotonic() - told < 5
+            assert time.monotonic() - told < 20
 
     def test_clients_that_never_stop_asking_do_not_keep_the_server(
         self, monkeypatch: pytest.MonkeyPatch
@@ -168,10 +172,7 @@ class TestEnd:
             # As if there were an open request whenever somebody looks.
             service.num_open_requests += 1
             server.handle_exit(signal.SIGTERM, None)
-            end = time.monotonic() + 5
-            while server.started and server.servers[0].is_serving() and time.monotonic() < end:
-                time.sleep(0.05)
-            assert not server.servers[0].is_serving()
+            wait_until(lambda: not server.servers[0].is_serving())
 
 
 PROGRAM = """
@@ -203,9 +204,9 @@ def test_without_files_left_the_server_waits_and_says_so_once() -> None:
             for _ in range(60):
                 stack.enter_context(connect(address))
             time.sleep(2.5)
-        assert httpx.get(f"{address}/api/health", timeout=10).status_code == 200
+        assert httpx.get(f"{address}/api/health", timeout=30).status_code == 200
         process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 0, errors
