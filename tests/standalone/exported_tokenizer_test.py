@@ -25,3 +25,9 @@ class TestExportedTokenizer:
             assert words == [token.text for token in tokens]
             assert starts == [token.idx for token in tokens]
             assert ends == [token.idx_end for token in tokens]
+
+    def test_remembers_no_long_words(self) -> None:
+        exported = ExportedTokenizer(ExportedRules(describe_rules()), split_compounds=True)
+        for character in "abc":
+            exported.tokenize(f"Ada {character * 100_000}")
+        assert list(exported._words_of_chunk) == ["Ada"]
