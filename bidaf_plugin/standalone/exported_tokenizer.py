@@ -28,11 +28,12 @@ class ExportedTokenizer:
 
     rules : `ExportedRules`
     split_compounds : `bool`
+    whole_compounds : `bool`
         See `PtbTokenizer`.
     """
 
-    def __init__(self, rules: ExportedRules, split_compounds: bool) -> None:
-        self._cut = WordCutter(rules.cut, split_compounds).cut
+    def __init__(self, rules: ExportedRules, split_compounds: bool, whole_compounds: bool) -> None:
+        self._cut = WordCutter(rules.cut, split_compounds, whole_compounds).cut
         self._words_of_chunk: Dict[str, List[Tuple[int, str]]] = {}
 
     def tokenize(self, text: str) -> Tokens:

@@ -16,11 +16,17 @@ TEXTS = [
 
 
 class TestExportedTokenizer:
-    @pytest.mark.parametrize("split_compounds", [True, False])
-    def test_gives_the_tokens_of_the_tokenizer(self, split_compounds: bool) -> None:
-        exported = ExportedTokenizer(ExportedRules(describe_rules()), split_compounds)
+    @pytest.mark.parametrize(
+        "split_compounds, whole_compounds", [(True, False), (False, False), (False, True)]
+    )
+    def test_gives_the_tokens_of_the_tokenizer(
+        self, split_compounds: bool, whole_compounds: bool
+    ) -> None:
+        rules = ExportedRules(describe_rules())
+        exported = ExportedTokenizer(rules, split_compounds, whole_compounds)
+        tokenizer = PtbTokenizer(split_compounds, whole_compounds=whole_compounds)
         for text in TEXTS:
-            tokens = PtbTokenizer(split_compounds).tokenize(text)
+            tokens = tokenizer.tokenize(text)
             words, starts, ends = exported.tokenize(text)
             assert words == [token.text for token in tokens]
             assert starts == [token.idx for token in tokens]
