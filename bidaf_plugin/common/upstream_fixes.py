@@ -7,6 +7,8 @@ This is the whole list:
 | the moving average is lost after `--recover` | `training/moving_average.py` |
 | dropout after `--recover` differs from an uninterrupted run | `training/random_state_callback.py` |
 | data after `--recover` comes in another order | `training/careful_validation_trainer.py` |
+| metrics of an epoch that was interrupted are too low | `training/epoch_so_far_callback.py` |
+| `--recover` of a finished run drops metrics | `training/careful_validation_trainer.py` |
 | a run killed between two files ends without its best weights | `training/careful_validation_trainer.py` |
 | a run killed while it saves cannot be recovered | `training/checkpointer.py` |
 | distributed validation leaves out questions | `training/careful_validation_trainer.py` |
@@ -40,6 +42,7 @@ from bidaf_plugin.commands.predict import install_predict_manager
 from bidaf_plugin.common.errors import install_error_messages
 from bidaf_plugin.predictors.load import install_careful_loading
 from bidaf_plugin.training.evaluate_on_test import install_final_evaluator
+from bidaf_plugin.training.epoch_so_far_callback import install_epoch_so_far_callback
 from bidaf_plugin.training.random_state_callback import install_random_state_callback
 
 
@@ -103,5 +106,6 @@ def apply_upstream_fixes() -> None:
     install_careful_loading()
     install_predict_manager()
     install_random_state_callback()
+    install_epoch_so_far_callback()
     install_final_evaluator()
     let_workers_end()
