@@ -18,6 +18,7 @@ from overrides import overrides
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.registration import register_instead
 from bidaf_plugin.models import AttentionFlow
+from bidaf_plugin.training.checkpointer import save_atomically
 from bidaf_plugin.training.epoch_so_far_callback import EpochSoFarCallback
 
 
@@ -123,9 +124,7 @@ class CarefulValidationTrainer(GradientDescentTrainer):
 
     @overrides
     def _save_model_state(self, path: str) -> None:
-        temporary_path = f"{path}.{os.getpid()}.tmp"
-        super()._save_model_state(temporary_path)
-        os.replace(temporary_path, path)
+        save_atomically((self._ddp_wrapped_model or self.model).state_dict(), path)
 
     @overrides
     def batch_outputs(self, batch: TensorDict, for_training: bool) -> Dict[str, torch.Tensor]:
