@@ -34,6 +34,14 @@ def save_epochs(folder: Path, *epochs: int) -> AtomicCheckpointer:
     return checkpointer
 
 
+def loaded_epoch(checkpointer: AtomicCheckpointer) -> int:
+    state = checkpointer.load_checkpoint()
+    assert state is not None
+    # Both states are of one point in time.
+    assert state.model_state["weight"][0] == state.trainer_state["epochs_completed"]
+    return state.trainer_state["epochs_completed"]
+
+
 def cut(path: Path, share: float) -> None:
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
@@ -47,21 +55,19 @@ class TestAtomicCheckpointer:
     ) -> None:
         checkpointer = save_epochs(tmp_path, 1, 2)
         cut(tmp_path / name, share)
-        state = checkpointer.load_checkpoint()
-        assert state is not None and state.trainer_state["epochs_completed"] == 1
-        assert state.model_state["weight"][0] == 1
+        assert loaded_epoch(checkpointer) == 1
         (message,) = caplog.messages
         assert "model_state_e2_b0.th or its training state is truncated or damaged" in message
         assert "training goes on from the checkpoint before it" in message
         # Nor does it pass for the newest later on.
         assert checkpointer.find_latest_checkpoint()[0].endswith("model_state_e1_b0.th")
         save_epochs(tmp_path, 2)
-        assert checkpointer.load_checkpoint().trainer_state["epochs_completed"] == 2
+        assert loaded_epoch(checkpointer) == 2
 
     def test_a_training_state_that_is_missing(self, tmp_path: Path) -> None:
         checkpointer = save_epochs(tmp_path, 1, 2)
         (tmp_path / "training_state_e2_b0.th").unlink()
-        assert checkpointer.load_checkpoint().trainer_state["epochs_completed"] == 1
+        assert loaded_epoch(checkpointer) == 1
 
     def test_without_a_checkpoint_before_it_a_damaged_one_is_an_error(self, tmp_path: Path) -> None:
         checkpointer = save_epochs(tmp_path, 1)
@@ -92,7 +98,7 @@ class TestAtomicCheckpointer:
         # The training state comes first, and was small enough; it is no checkpoint alone.
         names.append("training_state_e2_b0.th")
         assert sorted(path.name for path in tmp_path.iterdir()) == names
-        assert checkpointer.load_checkpoint().trainer_state["epochs_completed"] == 1
+        assert loaded_epoch(checkpointer) == 1
 
     def test_training_goes_on_before_the_damage(self, tmp_path: Path) -> None:
         params = tiny_params("num_epochs:: 3")
