@@ -15,6 +15,14 @@ from bidaf_plugin.common.errors import DataError
 # What a header for a long name or the like may hold, and all headers of an archive together.
 _MAX_HEADER_BYTES = 64 * 1024
 _MAX_HEADERS_BYTES = 4 * 1024**2
+# Those that tarfile reads into memory.
+_EXTENDED_HEADERS = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
 # What an archive may hold, unpacked: far more than a model of this plugin has, and far more than numbers
 # that are not all the same can be compressed.
 _MAX_BYTES = 16 * 1024**3
@@ -28,8 +36,8 @@ class BoundedTarInfo(tarfile.TarInfo):
     @classmethod
     def frombuf(cls, buf: Union[bytes, bytearray], encoding: str, errors: str) -> "BoundedTarInfo":
         header = super().frombuf(buf, encoding, errors)
-        is_content = header.isreg() or header.type not in tarfile.SUPPORTED_TYPES
-        if header.size < 0 or (header.size > _MAX_HEADER_BYTES and not is_content):
+        is_long = header.size > _MAX_HEADER_BYTES and header.type in _EXTENDED_HEADERS
+        if header.size < 0 or is_long:
             raise tarfile.ReadError(f"a header of {header.size:,} bytes")
         return header
 
