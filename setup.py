@@ -5,10 +5,11 @@ one is loaded is decided when it runs. Where there is no compiler the package is
 
 import platform
 import sys
+from typing import Dict, List
 
 from setuptools import Extension, setup
 
-_FLAGS_OF_KIND = {"generic": []}
+_FLAGS_OF_KIND: Dict[str, List[str]] = {"generic": []}
 if platform.machine().lower() in ("x86_64", "amd64"):
     _FLAGS_OF_KIND["avx2"] = ["-mavx2", "-mfma"]
     _FLAGS_OF_KIND["avx512"] = ["-mavx512f", "-mavx512vl", "-mavx512bw", "-mavx512dq", "-mfma"]
