@@ -58,6 +58,31 @@ def run_layer(
     return _BiLstm.apply(inputs, lengths, is_trained, *weights)
 
 
+def lay_out(forward_lstm: torch.nn.LSTM, backward_lstm: torch.nn.LSTM) -> None:
+    """
+    Puts the matrices of both directions side by side in memory, where they are one matrix and need not be
+    copied into one for every question. What changes them in place leaves them there.
+    """
+    for name in ("weight_ih_l0", "weight_hh_l0"):
+        parameters = [lstm.get_parameter(name) for lstm in (forward_lstm, backward_lstm)]
+        joined = torch.cat([parameter.data for parameter in parameters])
+        for parameter, rows in zip(parameters, joined.chunk(2), strict=True):
+            parameter.data = rows
+
+
+def _join(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """The rows of both matrices: without a copy if they are side by side."""
+    storage = first.untyped_storage()
+    if (
+        storage.data_ptr() == second.untyped_storage().data_ptr()
+        and second.storage_offset() == first.storage_offset() + first.numel()
+        and first.is_contiguous()
+        and second.is_contiguous()
+    ):
+        return first.detach().as_strided((2 * first.size(0), first.size(1)), first.stride())
+    return torch.cat([first, second])
+
+
 class _BiLstm(torch.autograd.Function):
     """
     The weights are those of the forward and then those of the backward direction, each `W_ih`, `W_hh`,
@@ -75,11 +100,11 @@ class _BiLstm(torch.autograd.Function):
         batch_size, length, _ = inputs.size()
         hidden_size = weights[1].size(1)
         # Shape: (2 * 4 * hidden_size, input_size)
-        input_weight = torch.cat([weights[0], weights[4]])
+        input_weight = _join(weights[0], weights[4])
         # Shape: (2 * 4 * hidden_size,)
         bias = torch.cat([weights[2] + weights[3], weights[6] + weights[7]])
-        # Shape: (2, 4 * hidden_size, hidden_size)
-        recurrent_weights = torch.stack([weights[1], weights[5]])
+        # Shape: (2 * 4 * hidden_size, hidden_size)
+        recurrent_weights = _join(weights[1], weights[5])
         # The kernel makes the gates of what the input contributes to them, in the same place.
         # Shape: (batch_size, length, 2 * 4 * hidden_size)
         gates = linear(inputs.contiguous(), input_weight, bias)
@@ -109,7 +134,7 @@ class _BiLstm(torch.autograd.Function):
     def backward(ctx: Any, grad_outputs: torch.Tensor) -> Any:  # type: ignore[override]
         inputs, lengths, gates, cells, outputs, input_weight, recurrent_weights = ctx.saved_tensors
         batch_size, length, _ = inputs.size()
-        hidden_size = recurrent_weights.size(2)
+        hidden_size = recurrent_weights.size(1)
         # Shape: (batch_size, length, 2 * 4 * hidden_size)
         grad_gates = torch.empty_like(gates)
         native.call(

@@ -13,8 +13,10 @@ from allennlp.data import TextFieldTensors
 from allennlp.modules import TextFieldEmbedder
 from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
 from allennlp.modules.token_embedders import Embedding, TokenCharactersEncoder
+from allennlp.nn import util
 
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
+from bidaf_plugin.nn.encoded_text import EncodedText
 
 _MULTIPLIER = 6364136223846793005  # of Knuth's linear congruential generator
 _INCREMENT = 1442695040888963407
@@ -29,21 +31,45 @@ def embeds_words_alone(text_field_embedder: TextFieldEmbedder) -> bool:
     )
 
 
-def embed_distinct_words(
-    embed: Callable[[TextFieldTensors], torch.Tensor], text: TextFieldTensors
-) -> torch.Tensor:
+def encode_distinct(
+    text: TextFieldTensors,
+    embed: Callable[[TextFieldTensors], torch.Tensor],
+    encode: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    has_dropout: bool,
+) -> Optional[EncodedText]:
     """
-    `embed(text)`, shape `(batch_size, num_tokens, dim)`, for a function that gives a word the same vector
-    wherever it stands.
+    # Parameters
+
+    text : `TextFieldTensors`
+    embed : `Callable`
+        From a text to vectors of shape `(batch_size, num_tokens, dim)`, the same for a word wherever it
+        stands.
+    encode : `Callable`
+        From these and a mask to vectors in their context.
+    has_dropout : `bool`
+        Then two texts that are the same are not encoded to the same.
+
+    # Returns
+
+    `Optional[EncodedText]`
+        None if `text` has anything but ids of words and ids of their characters.
     """
     distinct = find_distinct_words(text)
     if distinct is None:
-        return embed(text)
+        return None
+    mask = util.get_text_field_mask(text)
     words, word_at_position = distinct
     # Shape: (num_words, dim)
     embedded_words = embed(words).squeeze(0)
     # Shape: (batch_size, num_tokens, dim)
-    return torch.nn.functional.embedding(word_at_position, embedded_words)
+    embedded = torch.nn.functional.embedding(word_at_position, embedded_words)
+    if has_dropout or len(mask) == 1:
+        return EncodedText(mask, embedded, encode(embedded, mask))
+    # Shape: (num_texts,) and (batch_size,)
+    representatives, kinds = find_distinct_rows(word_at_position)
+    # Shape: (num_texts, num_tokens, encoding_dim)
+    encoded = encode(embedded[representatives], mask[representatives])
+    return EncodedText(mask, embedded, encoded[kinds])
 
 
 def find_distinct_rows(rows: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:

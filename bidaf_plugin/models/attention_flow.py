@@ -176,19 +176,22 @@ class AttentionFlow(Model):
 
     def encode(self, text: TextFieldTensors) -> EncodedText:
         """The first three layers."""
+        if self._embeds_distinct_words:
+            encoded_text = distinct_words.encode_distinct(
+                text, self._embed, self._contextualize, has_dropout=self.training
+            )
+            if encoded_text is not None:
+                return encoded_text
         mask = util.get_text_field_mask(text)
         # Shape: (batch_size, num_tokens, embedding_dim)
-        embedded = (
-            distinct_words.embed_distinct_words(self._embed, text)
-            if self._embeds_distinct_words
-            else self._embed(text)
-        )
-        # Shape: (batch_size, num_tokens, encoding_dim)
-        encoded = self._contextual_layer(self._dropout(embedded), mask)
-        return EncodedText(mask, embedded, encoded)
+        embedded = self._embed(text)
+        return EncodedText(mask, embedded, self._contextualize(embedded, mask))
 
     def _embed(self, text: TextFieldTensors) -> torch.Tensor:
         return self._highway(self._text_field_embedder(text))
+
+    def _contextualize(self, embedded: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return self._contextual_layer(self._dropout(embedded), mask)
 
     @contextmanager
     def words_apart(self) -> Iterator[None]:

@@ -93,6 +93,9 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         self._forward_lstms = self._make_lstms(layer_sizes)
         self._backward_lstms = self._make_lstms(layer_sizes)
         self._dropout = Dropout(dropout)
+        if bilstm is not None:
+            for lstms in zip(self._forward_lstms, self._backward_lstms, strict=True):
+                bilstm.lay_out(*lstms)
 
     def _make_lstms(self, layer_sizes: List[int]) -> Sequence[torch.nn.LSTM]:
         return torch.nn.ModuleList(  # type: ignore[return-value]
