@@ -16,6 +16,7 @@ This is the whole list:
 | the scheduler `reduce_on_plateau` raises a TypeError | `training/reduce_on_plateau.py` |
 | `--recover` fails on numpy numbers in a checkpoint | `allow_numpy_numbers`, here |
 | warnings about calls that AllenNLP makes | `silence_known_warnings`, here |
+| misspelt names are looked for with nltk, which is not installed | `suggest_names`, here |
 | a traceback where the user's input is at fault | `show_errors_as_sentences`, here |
 | tracebacks of workers of the data loader that are told to end | `let_workers_end`, here |
 | an archive can write files anywhere | `predictors/load.py` |
@@ -28,12 +29,14 @@ This is the whole list:
 import os
 import signal
 import warnings
+from difflib import get_close_matches
 from os import PathLike
-from typing import Any, Union
+from typing import Any, List, Optional, Union
 
 import numpy
 import torch
 from allennlp.common import logging as allennlp_logging
+from allennlp.common import registrable
 from allennlp.common import util as allennlp_util
 
 from bidaf_plugin.commands.predict import install_predict_manager
@@ -57,6 +60,15 @@ def allow_numpy_numbers() -> None:
 def silence_known_warnings() -> None:
     """AllenNLP's trainer warns on every run about calls that no user can change."""
     warnings.filterwarnings("ignore", message=r".*torch\.cuda\.amp", category=FutureWarning)
+
+
+def suggest_names() -> None:
+    """The message about an unknown name in a config says which one may have been meant."""
+
+    def find_similar(name: str, available: List[str]) -> Optional[str]:
+        return next(iter(get_close_matches(name, available, 1)), None)
+
+    registrable._get_suggestion = find_similar
 
 
 def show_errors_as_sentences() -> None:
@@ -99,6 +111,7 @@ def apply_upstream_fixes() -> None:
     """Everything in the table above that is not a class registered by its own import."""
     allow_numpy_numbers()
     silence_known_warnings()
+    suggest_names()
     show_errors_as_sentences()
     install_careful_loading()
     install_predict_manager()
