@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CHECKSUM := $(shell cat setup.cfg setup.py pyproject.toml allennlp_stand_ins.py Makefile | cksum | cut -d' ' -f1)
 INSTALLED := $(VENV)/.installed-$(CHECKSUM)
 INSTALLED_TOOLS := $(VENV)/.installed-tools-$(CHECKSUM)
-PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-warn-conflicts
 SOURCES := bidaf_plugin benchmarks tests fixtures allennlp_stand_ins.py setup.py
 # The data set for the checks on real data (see README.md); they are skipped where it is absent.
 export BIDAF_DATA ?= $(wildcard ../shared/data)
@@ -84,13 +84,14 @@ sample: install  ## Write the embedded sample anew
 	@$(BIN)/python fixtures/make_sample.py
 	@$(BIN)/python fixtures/make_cloze_sample.py
 
-# allennlp-models is kept apart from .venv: AllenNLP imports it wherever it finds it.
+# allennlp-models is kept apart from .venv: AllenNLP imports it wherever it finds it. With it comes the
+# last transformers that AllenNLP can import as it is, for comparisons of how long it takes to start.
 PEER := benchmarks/.peer
-$(PEER)/.installed: | install
+$(PEER)/.installed: | install-tools
 	@echo "Installing allennlp-models into $(PEER)"
 	@rm -rf $(PEER)
 	@$(PIP_INSTALL) --no-deps --target $(PEER) \
-		allennlp-models==2.10.1 word2number==1.1
+		allennlp-models==2.10.1 word2number==1.1 transformers==4.49.0 tokenizers==0.21.4
 	@touch $@
 
 .PHONY: bench

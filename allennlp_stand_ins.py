@@ -12,11 +12,15 @@ The first thing that AllenNLP imports is transformers, so this must be in place 
 beside the packages (see setup.py) has Python call `install` when it starts. It works therefore in the
 `allennlp` command, in the workers it spawns, in pytest and in notebooks alike; and it must be light
 (it does without `typing`) and never raise.
+
+With `ALLENNLP_STAND_INS=missing` in the environment only what is not installed gets stand-ins, and
+AllenNLP starts as slowly as it does without this package: for comparisons.
 """
 
 from __future__ import annotations
 
 import builtins
+import os
 import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, Optional
 
+_ONLY_MISSING = os.environ.get("ALLENNLP_STAND_INS") == "missing"
 # The packages that are put off, and what to install for them.
 INSTALL_NAMES = {
     "cached_path": "bidaf_plugin",
@@ -96,19 +101,19 @@ class _StandIn:
         return self._module in sys.modules and isinstance(instance, self._get_real())
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
-        """A base class, in whose place the real one is put when the first object is made."""
+        """A class to derive from, which itself is derived from the real one as of its first object."""
 
-        class Base:
+        class Base(_Nothing):
             def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-                real = self._get_real()
-                for child in cls.__mro__:
-                    if Base in child.__bases__:
-                        child.__bases__ = tuple(
-                            real if base is Base else base for base in child.__bases__
-                        )
-                return cls.__new__(cls, *args, **kwargs)
+                if Base.__bases__ == (_Nothing,):
+                    Base.__bases__ = (self._get_real(),)
+                return super().__new__(cls)
 
         return (Base,)
+
+
+class _Nothing:
+    """Python can give a class another base, unless it is `object`."""
 
 
 def _import(
@@ -120,13 +125,20 @@ def _import(
 ) -> Any:
     """`__import__` for AllenNLP's modules, and for `spacy`."""
     package = name.partition(".")[0]
-    if level == 0 and package in INSTALL_NAMES:
+    if level == 0 and package in INSTALL_NAMES and not (_ONLY_MISSING and _is_installed(package)):
         return _StandIn(name if fromlist else package)
-    if level == 1 and name == "cli.info" and globals is not None:
+    if level == 1 and name == "cli.info" and globals is not None and not _ONLY_MISSING:
         # Half of spaCy's start is its command line, which it imports for one function, `spacy.info`.
         globals["cli"] = _StandIn("spacy.cli")
         return _StandIn("spacy.cli.info")
     return builtins.__import__(name, globals, locals, fromlist, level)
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return bool(import_module(package))
+    except ModuleNotFoundError:
+        return False
 
 
 class _Loader(SourceFileLoader):

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Optional, Set, Type
 
 from allennlp.common.checks import ConfigurationError
+
 from allennlp_stand_ins import INSTALL_NAMES
 
 _NO_GPU = re.compile(r"Cannot access accelerator device|Torch not compiled with CUDA")

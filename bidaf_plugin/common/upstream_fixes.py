@@ -16,6 +16,7 @@ This is the whole list:
 | the scheduler `reduce_on_plateau` raises a TypeError | `training/reduce_on_plateau.py` |
 | `--recover` fails on numpy numbers in a checkpoint | `allow_numpy_numbers`, here |
 | warnings about calls that AllenNLP makes | `silence_known_warnings`, here |
+| the tokenizers of transformers cannot be loaded | `load_tokenizers_of_transformers`, here |
 | misspelt names are looked for with nltk, which is not installed | `suggest_names`, here |
 | a traceback where the user's input is at fault | `show_errors_as_sentences`, here |
 | tracebacks of workers of the data loader that are told to end | `let_workers_end`, here |
@@ -35,8 +36,8 @@ from typing import Any, List, Optional, Union
 
 import numpy
 import torch
+from allennlp.common import cached_transformers, registrable
 from allennlp.common import logging as allennlp_logging
-from allennlp.common import registrable
 from allennlp.common import util as allennlp_util
 
 from bidaf_plugin.commands.predict import install_predict_manager
@@ -69,6 +70,19 @@ def suggest_names() -> None:
         return next(iter(get_close_matches(name, available, 1)), None)
 
     registrable._get_suggestion = find_similar
+
+
+def load_tokenizers_of_transformers() -> None:
+    """
+    AllenNLP says whether special tokens are wanted when it loads a tokenizer, which transformers no
+    longer takes, and again each time it uses it, which is enough.
+    """
+    get_tokenizer = cached_transformers.get_tokenizer
+
+    def get(model_name: str, add_special_tokens: bool = True, **kwargs: Any) -> Any:
+        return get_tokenizer(model_name, **kwargs)
+
+    cached_transformers.get_tokenizer = get
 
 
 def show_errors_as_sentences() -> None:
@@ -112,6 +126,7 @@ def apply_upstream_fixes() -> None:
     allow_numpy_numbers()
     silence_known_warnings()
     suggest_names()
+    load_tokenizers_of_transformers()
     show_errors_as_sentences()
     install_careful_loading()
     install_predict_manager()

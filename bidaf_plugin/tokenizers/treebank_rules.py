@@ -21,10 +21,7 @@ def find_special_cases(tokenizer: "Tokenizer") -> Dict[str, List[str]]:
     """The strings that a tokenizer of spaCy has pieces for: "don't", "Mr.", ":)"."""
     from spacy.symbols import ORTH
 
-    return {
-        case: [piece[ORTH] for piece in pieces]
-        for case, pieces in tokenizer.rules.items()
-    }
+    return {case: [piece[ORTH] for piece in pieces] for case, pieces in tokenizer.rules.items()}
 
 
 @contextmanager
