@@ -6,7 +6,9 @@ BIN := $(VENV)/bin
 CHECKSUM := $(shell cat setup.cfg setup.py pyproject.toml allennlp_stand_ins.py Makefile | cksum | cut -d' ' -f1)
 INSTALLED := $(VENV)/.installed-$(CHECKSUM)
 INSTALLED_TOOLS := $(VENV)/.installed-tools-$(CHECKSUM)
-PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-warn-conflicts
+# Most modules of torch and others are never imported, so each is compiled when it first is.
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-warn-conflicts --no-compile
+export PYTHONDONTWRITEBYTECODE :=
 SOURCES := bidaf_plugin benchmarks tests fixtures allennlp_stand_ins.py setup.py
 # The data set for the checks on real data (see README.md); they are skipped where it is absent.
 export BIDAF_DATA ?= $(wildcard ../shared/data)
