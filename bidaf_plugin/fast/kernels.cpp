@@ -181,20 +181,15 @@ struct Part {
   }
 };
 
-// Calls tile(number of rows, first row) for all rows, kRows at a time and then the rest at once.
-template <int kNumRows = kRows - 1, typename Tile>
+// Calls tile(number of rows, first row) for all rows: as many as a tile can have, then three, then one.
+template <typename Tile>
 INLINE void for_each_tile(int64_t num_rows, const Tile& tile) {
-  const int64_t num_whole = num_rows / kRows * kRows;
-  if constexpr (kNumRows == kRows - 1) {
-    for (int64_t row = 0; row < num_whole; row += kRows) {
-      tile(std::integral_constant<int, kRows>(), row);
-    }
+  int64_t row = 0;
+  for (; row + kRows <= num_rows; row += kRows) tile(std::integral_constant<int, kRows>(), row);
+  if constexpr (kRows > 3) {
+    for (; row + 3 <= num_rows; row += 3) tile(std::integral_constant<int, 3>(), row);
   }
-  if (num_rows - num_whole == kNumRows) {
-    tile(std::integral_constant<int, kNumRows>(), num_whole);
-  } else if constexpr (kNumRows > 1) {
-    for_each_tile<kNumRows - 1>(num_rows, tile);
-  }
+  for (; row < num_rows; ++row) tile(std::integral_constant<int, 1>(), row);
 }
 
 template <typename T>

@@ -86,6 +86,7 @@ class AttentionFlow(Model):
         self._embeds_distinct_words = (
             distinct_words is not None and distinct_words.embeds_words_alone(text_field_embedder)
         )
+        self._keeps_words_apart = False
         # For torch's `DistributedDataParallel`, which would send all buffers to all processes before each
         # step. These never change, and every process makes the same from vocabulary and file.
         self._ddp_params_and_buffers_to_ignore = _fixed_vectors(self)
@@ -184,7 +185,8 @@ class AttentionFlow(Model):
                 return encoded_text
         mask = util.get_text_field_mask(text)
         # Shape: (batch_size, num_tokens, embedding_dim)
-        embedded = self._embed(text)
+        embedded = self._embed(_as_one_text(text) if self._keeps_words_apart else text)
+        embedded = embedded.view(*mask.shape, -1)
         return EncodedText(mask, embedded, self._contextualize(embedded, mask))
 
     def _embed(self, text: TextFieldTensors) -> torch.Tensor:
@@ -196,14 +198,17 @@ class AttentionFlow(Model):
     @contextmanager
     def words_apart(self) -> Iterator[None]:
         """
-        While it lasts, a word that a text has twice is embedded twice, at its own positions, so that
-        the gradients of the text field embedder's output are by position.
+        While it lasts, a word that a text has twice is embedded twice, at its own positions, and the
+        windows of a text are embedded as one, so that the gradients of the text field embedder's output
+        are by position. For embedders that do not look at the context of a word.
         """
         embeds_distinct_words, self._embeds_distinct_words = self._embeds_distinct_words, False
+        self._keeps_words_apart = True
         try:
             yield
         finally:
             self._embeds_distinct_words = embeds_distinct_words
+            self._keeps_words_apart = False
 
     @overrides
     def get_metrics(self, reset: bool = False) -> Dict[str, float]:
@@ -227,6 +232,14 @@ def _fixed_vectors(model: Model) -> List[str]:
         if isinstance(module, FixedAndTrainedEmbedder)
         for buffer_name, _ in module.named_buffers()
     ]
+
+
+def _as_one_text(text: TextFieldTensors) -> TextFieldTensors:
+    """All texts of a batch one after the other, shape `(1, batch_size * num_tokens)`."""
+    return {
+        indexer: {name: tensor.flatten(0, 1).unsqueeze(0) for name, tensor in tensors.items()}
+        for indexer, tensors in text.items()
+    }
 
 
 def _check(producer: str, produced_dim: int, consumer: str, layer: Any) -> None:

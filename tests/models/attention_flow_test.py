@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 from random import Random
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, Iterator
 
 import pytest
 import torch
