@@ -4,7 +4,16 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from benchmarks.systems import OURS, PEER
 
 # The ratios that a whole run has. Other measurements have ratios, too: they are for information.
-RATIOS = ("train", "evaluate", "predict", "read", "memory_loaded", "memory_step")
+RATIOS = (
+    "train",
+    "evaluate",
+    "predict",
+    "latency",
+    "startup",
+    "read",
+    "memory_loaded",
+    "memory_step",
+)
 
 
 class Measurement(NamedTuple):

@@ -106,6 +106,8 @@ def environment(system: System, settings: Settings) -> Dict[str, str]:
         "OMP_NUM_THREADS": str(settings.num_threads),
         "MKL_NUM_THREADS": str(settings.num_threads),
         "ALLENNLP_LOG_LEVEL": "WARNING",
+        # The peer starts as it does without this package, whose stand-ins would help it, too.
+        **({"ALLENNLP_STAND_INS": "missing"} if system is PEER else {}),
     }
 
 

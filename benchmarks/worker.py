@@ -24,6 +24,7 @@ from allennlp.data import (
 )
 from allennlp.models import Model
 from allennlp.models.archival import archive_model, load_archive
+from allennlp.predictors import Predictor
 from allennlp.training.optimizers import Optimizer
 
 from benchmarks.data import split
@@ -216,6 +217,19 @@ class Worker:
                 self._model(**batch)
             metrics = self._model.get_metrics(reset=True)
         return {"seconds": time.perf_counter() - start, "metrics": metrics}
+
+    def load_predictor(self, archive: str) -> None:
+        """Loads a model to answer questions with."""
+        self._predictor = Predictor.from_archive(load_archive(archive))
+
+    def answer_each(self, records: List[Dict[str, str]]) -> List[float]:
+        """Answers questions one by one: the duration of each."""
+        durations = []
+        for record in records:
+            start = time.perf_counter()
+            self._predictor.predict_json(record)
+            durations.append(time.perf_counter() - start)
+        return durations
 
     def answer(self, question: str, passage: str, repetitions: int) -> Dict[str, Any]:
         """Answers one question several times. Memory is that of the first time."""

@@ -6,6 +6,7 @@ from typing import Callable, Dict
 
 from benchmarks.findings import Findings
 from benchmarks.measures.evaluate import measure_evaluate
+from benchmarks.measures.latency import measure_latency
 from benchmarks.measures.plan import Plan as Plan
 from benchmarks.measures.predict import measure_predict
 from benchmarks.measures.read import measure_read
@@ -20,6 +21,7 @@ MEASURES: Dict[str, Callable[[Workspace, Plan, Findings], None]] = {
     "train": measure_train,
     "evaluate": measure_evaluate,
     "predict": measure_predict,
+    "latency": measure_latency,
     "memory_step": measure_step_memory,
     "startup": measure_startup,
 }
