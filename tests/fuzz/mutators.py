@@ -54,7 +54,7 @@ def mutate_json(random: Random, value: Any) -> Any:
     # In a list, so that the whole can be replaced like any part of it.
     top = [deepcopy(value)]
     for _ in range(random.choice([1, 1, 1, 2, 3])):
-        container, key = _find_place(random, top)
+        container, key = _find_place(random, top, share_of_branches=0.03)
         other_container, other_key = _find_place(random, top)
         kind = random.choice(["replace", "replace", "replace", "copy", "remove", "add", "change"])
         if kind == "replace":
@@ -77,11 +77,11 @@ def mutate_json(random: Random, value: Any) -> Any:
     return top[0]
 
 
-def _find_place(random: Random, container: Any) -> Tuple[Any, Any]:
+def _find_place(random: Random, container: Any, share_of_branches: float = 0.1) -> Tuple[Any, Any]:
     """The container and the key, or index, of some value: small branches are as likely as large ones."""
     key = random.choice(list(container) if isinstance(container, dict) else range(len(container)))
     value = container[key]
-    if value and isinstance(value, (dict, list)) and random.random() < 0.9:
+    if value and isinstance(value, (dict, list)) and random.random() > share_of_branches:
         return _find_place(random, value)
     return container, key
 
@@ -106,7 +106,17 @@ def to_json(value: Any) -> bytes:
 
 
 _BLOCK = 512
-_NAMES = (b"", b".", b"..", b"../x", b"/../x", b"x/" * 45, b"config.json", b"weights.th", b"\xff\xfe")
+_NAMES = (
+    b"",
+    b".",
+    b"..",
+    b"../x",
+    b"/../x",
+    b"x/" * 45,
+    b"config.json",
+    b"weights.th",
+    b"\xff\xfe",
+)
 _SIZES = (b"77777777777\0", b"\xff" * 12, b"\x80" + b"\x7f" * 11, b"\0" * 12, b"x" * 12, b"1" * 12)
 _TYPES = b"01234567gxLKSV\0\xff"
 
