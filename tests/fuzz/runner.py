@@ -99,7 +99,7 @@ def _limited_time() -> Iterator[None]:
     for (_, timer), seconds in timers.items():
         signal.setitimer(timer, seconds)
     # For what never comes back to Python: the process ends. The input is still in its folder then.
-    faulthandler.dump_traceback_later(_SECONDS_TO_THE_END, exit=True, file=sys.__stderr__)
+    faulthandler.dump_traceback_later(_SECONDS_TO_THE_END, exit=True, file=sys.__stderr__ or 2)
     try:
         yield
     finally:
