@@ -2,6 +2,7 @@ import argparse
 
 from overrides import overrides
 
+from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 
 
@@ -47,13 +48,14 @@ class Answer(Action):
         parser.add_argument(
             "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
         )
+        add_trust_option(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.archives.load import load_span_predictor
         from bidaf_plugin.common.folders import check_can_be_written
         from bidaf_plugin.evaluation.answering import answer_paragraphs, write_answers
         from bidaf_plugin.evaluation.squad_files import read_paragraphs
-        from bidaf_plugin.predictors.load import load_span_predictor
 
         check_can_be_written(args.output)
         paragraphs = read_paragraphs(args.data)

@@ -5,6 +5,7 @@ from typing import List
 
 from overrides import overrides
 
+from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 
@@ -43,6 +44,7 @@ class Ask(Action):
         parser.add_argument(
             "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
         )
+        add_trust_option(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
@@ -50,9 +52,9 @@ class Ask(Action):
             raise DataError("give either a PASSAGE or one --file or more")
         passages = [_read(path) for path in args.file] or [args.passage]
 
+        from bidaf_plugin.archives.load import load_span_predictor
+        from bidaf_plugin.archives.packaged import packaged_archive
         from bidaf_plugin.predictors.answers import Answers
-        from bidaf_plugin.predictors.load import load_span_predictor
-        from bidaf_plugin.predictors.packaged import packaged_archive
         from bidaf_plugin.predictors.records import to_record
 
         predictor = load_span_predictor(

@@ -3,6 +3,7 @@ import os
 
 from overrides import overrides
 
+from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.commands.asked_questions import add_question_arguments, asked_questions
 from bidaf_plugin.common.errors import DataError
@@ -44,12 +45,13 @@ class Attention(Action):
         parser.add_argument(
             "-o", "--output", metavar="FOLDER", required=True, help="where the files go"
         )
+        add_trust_option(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.archives.load import load_span_predictor
         from bidaf_plugin.interpret.attention import find_attention
         from bidaf_plugin.interpret.attention_files import write_attention
-        from bidaf_plugin.predictors.load import load_span_predictor
 
         if not 0 < args.threshold <= 1:
             raise DataError(f"--threshold must be above 0 and at most 1, not {args.threshold:g}")

@@ -7,6 +7,7 @@ from functools import partial
 from allennlp.commands.subcommand import Subcommand
 from overrides import overrides
 
+from bidaf_plugin.archives.trust import run_trusting
 from bidaf_plugin.commands.action import Action
 
 
@@ -41,4 +42,4 @@ def _run_quietly(action: Action, args: argparse.Namespace) -> None:
     if not os.environ.get("ALLENNLP_DEBUG"):
         level = os.environ.setdefault("ALLENNLP_LOG_LEVEL", "WARNING")
         logging.getLogger().setLevel(level)
-    action.run(args)
+    run_trusting(action.run, args)

@@ -4,6 +4,7 @@ import sys
 
 from overrides import overrides
 
+from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 
@@ -37,12 +38,13 @@ class Calibrate(Action):
         parser.add_argument(
             "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
         )
+        add_trust_option(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.archives.calibrate import divide_logits
         from bidaf_plugin.common.folders import check_can_be_written
         from bidaf_plugin.evaluation.answer_logits import collect_logits
-        from bidaf_plugin.evaluation.calibrated_archive import divide_logits
         from bidaf_plugin.evaluation.calibration import describe_calibration, fit_temperature
         from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
         from bidaf_plugin.predictors import EnsemblePredictor, SpanPredictor, load_span_predictor

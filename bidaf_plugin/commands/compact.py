@@ -3,6 +3,7 @@ import os
 
 from overrides import overrides
 
+from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 
 
@@ -27,11 +28,12 @@ class Compact(Action):
         )
         parser.add_argument("--words", type=int, help="how many words to keep (default: all)")
         parser.add_argument("--vectors", help="a file of word vectors, to fill up with new words")
+        add_trust_option(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.archives.compact import compact_archive
         from bidaf_plugin.common.folders import check_can_be_written
-        from bidaf_plugin.predictors.compact_archive import compact_archive
 
         check_can_be_written(args.output)
         num_words = compact_archive(args.archive, args.output, args.words, args.vectors)

@@ -3,6 +3,8 @@ from typing import List
 
 from overrides import overrides
 
+from bidaf_plugin.archives.ensemble import check_members, write_ensemble_archive
+from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.folders import check_can_be_written
@@ -12,8 +14,6 @@ from bidaf_plugin.evaluation.prediction_files import (
     write_predictions,
 )
 from bidaf_plugin.evaluation.squad_files import has_gold_answers, read_paragraphs
-from bidaf_plugin.models.ensemble_archive import write_ensemble_archive
-from bidaf_plugin.models.ensemble_members import check_members
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule
 
 _ALL = "all"
@@ -59,6 +59,7 @@ class Ensemble(Action):
         parser.add_argument(
             "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
         )
+        add_trust_option(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@ import os
 
 from overrides import overrides
 
+from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.folders import check_can_be_written
@@ -39,6 +40,7 @@ class Export(Action):
             help="word vectors, normally those of the training: the words of FILE become known, too",
         )
         parser.add_argument("-f", "--force", action="store_true", help="replace OUT if it exists")
+        add_trust_option(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@ import os
 
 from overrides import overrides
 
+from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.commands.word_lists import parse_words
 from bidaf_plugin.common.errors import DataError
@@ -34,16 +35,17 @@ class Neighbors(Action):
         parser.add_argument("--words", default=_WORDS, help="with commas between them, cased")
         parser.add_argument("-k", type=int, default=10, help="neighbours of a word")
         parser.add_argument("-o", "--output", metavar="FOLDER", help="where the files go")
+        add_trust_option(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.archives.load import load_span_predictor
         from bidaf_plugin.common.tables import write_csv
         from bidaf_plugin.interpret.neighbors import (
             find_neighbors,
             format_neighbors,
             neighbor_rows,
         )
-        from bidaf_plugin.predictors.load import load_span_predictor
 
         if args.k < 1:
             raise DataError(f"-k must be 1 or more, not {args.k}")

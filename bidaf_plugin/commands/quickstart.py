@@ -9,9 +9,9 @@ from typing import Any, Dict, List
 
 from overrides import overrides
 
+from bidaf_plugin.archives.packaged import PACKAGED
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.predictors.packaged import PACKAGED
 
 _CONFIG = "training_configs/bidaf_quickstart.jsonnet"
 _WORD = re.compile(r"\w+")

@@ -3,6 +3,7 @@ from typing import TYPE_CHECKING, Dict
 
 from overrides import overrides
 
+from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 
@@ -53,6 +54,7 @@ class Report(Action):
         parser.add_argument(
             "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
         )
+        add_trust_option(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
@@ -74,11 +76,11 @@ class Report(Action):
 
 def report_on_data(run: "TrainingRun", args: argparse.Namespace) -> "AnswerReport":
     """The answers of the run's model, with what it attends to, or those that are given."""
+    from bidaf_plugin.archives.load import load_span_predictor
     from bidaf_plugin.evaluation.answering import answer_paragraphs
     from bidaf_plugin.evaluation.prediction_files import read_predictions
     from bidaf_plugin.evaluation.run_report import report_answers
     from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
-    from bidaf_plugin.predictors.load import load_span_predictor
 
     paragraphs = read_gold_paragraphs(args.data)
     samples = (args.num_samples, args.seed)

@@ -56,6 +56,8 @@ class Reproduce(Action):
         parser.add_argument(
             "-o", "--overrides", default="", help="a JSON structure that overrides the config"
         )
+        # What is loaded is what was trained by the same config.
+        parser.set_defaults(trust=True)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
@@ -125,10 +127,10 @@ def write_results(run: str, folder: str) -> str:
     `str`
         The text of README.md.
     """
+    from bidaf_plugin.archives.load import load_span_predictor
     from bidaf_plugin.evaluation.answering import answer_paragraphs, write_answers
     from bidaf_plugin.evaluation.score_report import report_as_json, score_file
     from bidaf_plugin.evaluation.squad_files import read_gold_questions, read_paragraphs
-    from bidaf_plugin.predictors.load import load_span_predictor
 
     with open(os.path.join(run, "config.json"), encoding="utf-8") as file:
         config = json.load(file)

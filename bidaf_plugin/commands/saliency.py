@@ -3,6 +3,7 @@ import os
 
 from overrides import overrides
 
+from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.commands.asked_questions import add_question_arguments, asked_questions
 from bidaf_plugin.common.folders import check_folder
@@ -32,12 +33,13 @@ class Saliency(Action):
             "--method", choices=_METHODS, default=_METHODS[0], help="how gradients make scores"
         )
         parser.add_argument("-o", "--output", metavar="FOLDER", help="where the files go")
+        add_trust_option(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.archives.load import load_predictor
         from bidaf_plugin.interpret.saliency import find_saliency
         from bidaf_plugin.interpret.saliency_files import format_saliency, write_saliency
-        from bidaf_plugin.predictors.load import load_predictor
 
         check_folder(args.output)
         questions = asked_questions(args)

@@ -3,6 +3,7 @@ from contextlib import ExitStack
 
 from overrides import overrides
 
+from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 
@@ -56,6 +57,7 @@ class Serve(Action):
         parser.add_argument(
             "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
         )
+        add_trust_option(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:

@@ -2,6 +2,7 @@ import argparse
 import os
 from typing import Dict, List
 
+import torch
 from allennlp.common import Params
 from allennlp.data import Vocabulary
 from allennlp.models import Model
@@ -53,7 +54,9 @@ def count_parameters_by_layer(config: Params) -> Dict[str, int]:
         raise DataError("the config has no key 'model'")
     model_params = config["model"]
     remove_weights_related_keys_from_params(model_params)
-    model = Model.from_params(vocab=Vocabulary.empty(), params=model_params)
+    # Where tensors have shapes and take no memory.
+    with torch.device("meta"):
+        model = Model.from_params(vocab=Vocabulary.empty(), params=model_params)
     counts: Dict[str, int] = {}
     for name, parameter in model.named_parameters():
         is_vector_of_vocabulary = name.endswith((".trained", "embedding._module.weight"))

@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 from allennlp.common import Params
 from overrides import overrides
 
+from bidaf_plugin.archives.ensemble import write_ensemble_archive
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
@@ -14,7 +15,6 @@ from bidaf_plugin.dataset_readers.squad_json import Paragraph
 from bidaf_plugin.evaluation.ensemble import answer_together, format_scores, score_together
 from bidaf_plugin.evaluation.prediction_files import write_predictions
 from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
-from bidaf_plugin.models.ensemble_archive import write_ensemble_archive
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule
 from bidaf_plugin.training.resumable import train_or_resume
 
@@ -57,6 +57,8 @@ class TrainEnsemble(Action):
             default=-1,
             help="the GPU for the scores; -1 for none",
         )
+        # What is loaded is what was trained by the same config.
+        parser.set_defaults(trust=True)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:

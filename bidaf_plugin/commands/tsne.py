@@ -3,6 +3,7 @@ import os
 
 from overrides import overrides
 
+from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.commands.word_lists import parse_words
 from bidaf_plugin.common.errors import DataError
@@ -49,14 +50,15 @@ class Tsne(Action):
         parser.add_argument(
             "-o", "--output", metavar="FOLDER", required=True, help="where the files go"
         )
+        add_trust_option(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.archives.load import load_span_predictor
         from bidaf_plugin.common.figures import save_figure
         from bidaf_plugin.common.tables import write_csv
         from bidaf_plugin.interpret.word_map import MONTHS, map_rows, map_words
         from bidaf_plugin.interpret.word_map_figure import draw_word_map
-        from bidaf_plugin.predictors.load import load_span_predictor
 
         if args.max_occurrences < 1 or args.others < 0 or args.seed < 0:
             raise DataError("--max-occurrences must be 1 or more, --others and --seed 0 or more")

@@ -18,8 +18,8 @@ This is the whole list:
 | warnings about calls that AllenNLP makes | `silence_known_warnings`, here |
 | a traceback where the user's input is at fault | `show_errors_as_sentences`, here |
 | tracebacks of workers of the data loader that are told to end | `let_workers_end`, here |
-| an archive can write files anywhere | `predictors/load.py` |
-| an archive can have any function called | `predictors/known_classes.py` |
+| an archive can write files anywhere, or take all memory | `archives/load.py`, `common/tar_files.py` |
+| an archive can run code, read files and call addresses | `archives/config_check.py` |
 | `simple-gradient` multiplies all gradients by the first word | `interpret/each_word_gradient.py` |
 | `hotflip` knows only some of AllenNLP's token indexers | `interpret/any_indexer_hotflip.py` |
 | `predict` does not name the bad line, and takes one question at a time | `commands/predict.py` |
@@ -36,9 +36,9 @@ import torch
 from allennlp.common import logging as allennlp_logging
 from allennlp.common import util as allennlp_util
 
+from bidaf_plugin.archives.load import install_archive_door
 from bidaf_plugin.commands.predict import install_predict_manager
 from bidaf_plugin.common.errors import install_error_messages
-from bidaf_plugin.predictors.load import install_careful_loading
 from bidaf_plugin.training.evaluate_on_test import install_final_evaluator
 from bidaf_plugin.training.random_state_callback import install_random_state_callback
 
@@ -100,7 +100,7 @@ def apply_upstream_fixes() -> None:
     allow_numpy_numbers()
     silence_known_warnings()
     show_errors_as_sentences()
-    install_careful_loading()
+    install_archive_door()
     install_predict_manager()
     install_random_state_callback()
     install_final_evaluator()

@@ -77,6 +77,9 @@ def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     while (member := archive.next()) is not None:
         # tarfile would remember every member of a million.
         archive.members = []  # type: ignore[attr-defined]
+        if member.size < 0:
+            # It would go back to where it was, and around again.
+            raise tarfile.ReadError(f"a member of {member.size:,} bytes")
         yield member
 
 

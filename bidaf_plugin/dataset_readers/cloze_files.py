@@ -14,6 +14,7 @@ from typing import Callable, Iterator, NamedTuple, Tuple
 from allennlp.common.file_utils import cached_path
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.tar_files import BoundedTarInfo
 from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
 from bidaf_plugin.dataset_readers.cloze_archive import (
     DAMAGES,
@@ -193,7 +194,7 @@ def _iterate_tar(
 ) -> Iterator[RawQuestion]:
     num_questions = 0
     try:
-        with tarfile.open(local_path, "r:*") as archive:
+        with tarfile.open(local_path, "r:*", tarinfo=BoundedTarInfo) as archive:
             for member, name, id in find_questions(archive, path, folder):
                 if num_questions % shard.num_shards == shard.number and is_wanted(id):
                     try:

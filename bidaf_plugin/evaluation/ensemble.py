@@ -8,11 +8,11 @@ from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequenc
 from allennlp.common.tqdm import Tqdm
 from allennlp.common.util import JsonDict, lazy_groups_of
 
+from bidaf_plugin.archives.ensemble import check_members, load_member
 from bidaf_plugin.common.tables import align_columns
 from bidaf_plugin.dataset_readers.squad_json import Paragraph
 from bidaf_plugin.evaluation.scores import mean_em, mean_f1, score_questions
 from bidaf_plugin.evaluation.squad_files import has_gold_answers
-from bidaf_plugin.models.ensemble_members import check_members, load_member
 from bidaf_plugin.modules.ensemble_rules import Candidate, EnsembleRule
 from bidaf_plugin.predictors.span_distributions import find_distributions
 from bidaf_plugin.predictors.span_predictor import SpanPredictor

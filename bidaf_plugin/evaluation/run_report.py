@@ -8,8 +8,9 @@ from copy import deepcopy
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 
+from bidaf_plugin.archives.trust import is_trusted
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.html import render
 from bidaf_plugin.common.line_chart import LineChart, line_chart
 from bidaf_plugin.dataset_readers.squad_json import Paragraph
@@ -20,6 +21,9 @@ from bidaf_plugin.evaluation.wrong_answers import AnsweredQuestion, answered_que
 from bidaf_plugin.interpret.attention_summary import AttentionSummary
 
 Row = Tuple[str, ...]
+
+# No model is larger. It is only counted.
+_MAX_BYTES = 16 * 1024**3
 
 
 class AnswerReport(NamedTuple):
@@ -174,11 +178,19 @@ def metric_label(name: str) -> str:
 
 def count_parameters(config: Dict[str, Any]) -> Tuple[List[Row], str]:
     """The rows of a table of layers, or why there is none."""
+    from bidaf_plugin.archives.config_check import check_config
+    from bidaf_plugin.archives.load import parameters_at_most
     from bidaf_plugin.commands.table import count_parameters_by_layer
 
     try:
-        counts = count_parameters_by_layer(Params(deepcopy(config)))
-    except ConfigurationError as error:
+        if "members" in (config.get("model") or {}):
+            raise DataError("this is an ensemble; the parameters are those of its members")
+        if not is_trusted():
+            check_config(config, "this run")
+        with parameters_at_most(_MAX_BYTES, "this run"):
+            counts = count_parameters_by_layer(Params(deepcopy(config)))
+    except Exception as error:
+        # A config that makes no sense fails anywhere.
         return [], str(error)
     rows = [(layer.replace("_", " "), f"{count:,}") for layer, count in counts.items()]
     return [*rows, ("in all", f"{sum(counts.values()):,}")], ""

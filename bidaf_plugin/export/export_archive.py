@@ -8,6 +8,7 @@ from typing import IO, Any, Dict, Optional
 
 from safetensors.torch import save as save_tensors
 
+from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.export.describe_network import describe_network
@@ -18,7 +19,6 @@ from bidaf_plugin.export.describe_text import (
 )
 from bidaf_plugin.export.sources import collect_sources
 from bidaf_plugin.predictors import SpanPredictor
-from bidaf_plugin.predictors.load import load_span_predictor
 from bidaf_plugin.standalone import ExportedModel
 from bidaf_plugin.standalone.artifact import FORMAT, MANIFEST, VERSION
 

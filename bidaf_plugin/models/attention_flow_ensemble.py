@@ -6,10 +6,10 @@ from allennlp.data import Vocabulary
 from allennlp.models import Model
 from overrides import overrides
 
+from bidaf_plugin.archives.ensemble import check_members, gather_members, load_member
 from bidaf_plugin.dataset_readers import squad_json
 from bidaf_plugin.dataset_readers.token_spans import character_offsets, find_token_span
 from bidaf_plugin.metrics import Squad2EmAndF1, SquadEmAndF1
-from bidaf_plugin.models.ensemble_members import check_members, gather_members, load_member
 from bidaf_plugin.modules.ensemble_rules import (
     Candidate,
     EnsembleRule,

@@ -5,7 +5,9 @@ from typing import Any, Dict
 
 from allennlp.common import Params
 
+from bidaf_plugin.archives.config_check import read_plain_json
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.tar_files import read_tar_gz
 
 
 def train_or_resume(params: Dict[str, Any], folder: str) -> None:
@@ -18,7 +20,7 @@ def train_or_resume(params: Dict[str, Any], folder: str) -> None:
 
     config_path = os.path.join(folder, "config.json")
     is_begun = os.path.exists(config_path)
-    if is_begun and Params.from_file(config_path).as_dict(quiet=True) != params:
+    if is_begun and read_plain_json(config_path) != params:
         raise DataError(
             f"{folder} was begun with other settings (see its config.json): use another folder, or "
             "remove it"
@@ -33,7 +35,6 @@ def train_or_resume(params: Dict[str, Any], folder: str) -> None:
 def _is_whole(archive_path: str) -> bool:
     """Whether an archive can be read to its end."""
     try:
-        with tarfile.open(archive_path, "r:gz") as archive:
-            return len(archive.getmembers()) > 0
-    except (OSError, EOFError, tarfile.TarError, zlib.error):
+        return len(list(read_tar_gz(archive_path, archive_path))) > 0
+    except (OSError, EOFError, tarfile.TarError, zlib.error, DataError):
         return False

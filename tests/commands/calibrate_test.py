@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.evaluation.answering import answer_paragraphs
 from bidaf_plugin.evaluation.squad_files import read_paragraphs
-from bidaf_plugin.predictors.load import load_span_predictor
 from tests.commands.helpers import run_action
 from tests.evaluation.squad_helpers import PASSAGE, question, squad, write
 from tests.helpers import FIXTURES

@@ -3,11 +3,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.evaluation.answer_logits import collect_logits
 from bidaf_plugin.evaluation.answering import answer_paragraphs
 from bidaf_plugin.evaluation.squad_files import read_paragraphs
 from bidaf_plugin.predictors import SpanPredictor
-from bidaf_plugin.predictors.load import load_span_predictor
 from tests.helpers import TINY_SQUAD
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 from allennlp.predictors import Predictor
 
+from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.evaluation import answering
 from bidaf_plugin.evaluation.answering import answer_paragraphs, write_answers
 from bidaf_plugin.evaluation.squad_files import read_paragraphs
-from bidaf_plugin.predictors.load import load_span_predictor
 from tests.evaluation.squad_helpers import PASSAGE, question, squad, write
 from tests.helpers import TINY_SQUAD
 

@@ -12,8 +12,8 @@ from allennlp.data import Vocabulary
 from allennlp.models import Model, load_archive
 from allennlp.predictors import Predictor
 
+from bidaf_plugin.archives.ensemble import write_ensemble_archive
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.models.ensemble_archive import write_ensemble_archive
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule
 from bidaf_plugin.predictors import EnsemblePredictor, load_span_predictor
 from bidaf_plugin.predictors.span_distributions import find_distributions
@@ -117,7 +117,7 @@ class TestAttentionFlowEnsemble:
         # Elsewhere, without the members.
         archive = shutil.move(run / "model.tar.gz", tmp_path / "moved.tar.gz")
         shutil.rmtree(run)
-        monkeypatch.setattr("bidaf_plugin.models.ensemble_members.unpack_archive", None)
+        monkeypatch.setattr("bidaf_plugin.archives.ensemble.unpack_archive", None)
         answer = Predictor.from_path(archive).predict_json(RECORD)
         expected = answer_by_hand(tiny_members, "votes", RECORD)
         assert {key: answer[key] for key in expected} == expected

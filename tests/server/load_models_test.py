@@ -3,8 +3,8 @@ from typing import List
 
 import pytest
 
+from bidaf_plugin.archives.ensemble import write_ensemble_archive
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.models.ensemble_archive import write_ensemble_archive
 from bidaf_plugin.server import load_models
 from bidaf_plugin.server.errors import RequestError
 from bidaf_plugin.server.load_models import names_of
@@ -21,7 +21,7 @@ class TestLoadModels:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_archive: Path
     ) -> None:
         packaged = tmp_path / "bidaf-squad.tar.gz"
-        monkeypatch.setattr("bidaf_plugin.predictors.packaged.PACKAGED", packaged)
+        monkeypatch.setattr("bidaf_plugin.archives.packaged.PACKAGED", packaged)
         with pytest.raises(DataError, match="no archive is given.*make train"):
             load_models.load_models([])
         packaged.write_bytes(tiny_archive.read_bytes())

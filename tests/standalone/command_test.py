@@ -11,8 +11,8 @@ from typing import Any, Dict, List
 
 import pytest
 
+from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.export import export_archive
-from bidaf_plugin.predictors.load import load_span_predictor
 from tests.export.export_archive_test import read_records
 from tests.helpers import FIXTURES, TINY_SQUAD
 

@@ -1,65 +1,29 @@
 import io
-import json
 import os
 import tarfile
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Dict, Tuple
 
 import pytest
 import torch
 from allennlp.commands import evaluate, predict
 from allennlp.models import archival, load_archive
 
+from bidaf_plugin.archives.load import extracted_archive
+from bidaf_plugin.common import tar_files
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import (
     ClozePredictor,
     SpanPredictor,
-    load,
     load_predictor,
     load_span_predictor,
 )
-from bidaf_plugin.predictors.load import extracted_archive
-
-
-def repack(
-    archive: Path, target: Path, edit: Callable[[str, bytes], Optional[bytes]], **new: bytes
-) -> Path:
-    """A copy of an archive with changed members (None: without), and new ones."""
-    with tarfile.open(archive) as source, tarfile.open(target, "w:gz") as copy:
-        members = {m.name: source.extractfile(m) for m in source if m.isfile()}
-        contents = {name: edit(name, file.read()) for name, file in members.items() if file}
-        for name, content in {**contents, **new}.items():
-            if content is not None:
-                add(copy, name, content)
-    return target
-
-
-def add(archive: tarfile.TarFile, name: str, content: bytes, **settings: Any) -> None:
-    member = tarfile.TarInfo(name)
-    member.size = len(content)
-    for key, value in settings.items():
-        setattr(member, key, value)
-    archive.addfile(member, io.BytesIO(content))
-
-
-def change_config(change: Callable[[Dict[str, Any]], Any]) -> Callable[[str, bytes], bytes]:
-    def edit(name: str, content: bytes) -> bytes:
-        if name != "config.json":
-            return content
-        config = json.loads(content)
-        change(config)
-        return json.dumps(config).encode()
-
-    return edit
+from tests.archives.helpers import add, change_config, change_weights, read_member, repack
 
 
 def set_model_type(name: str, config: Dict[str, Any]) -> None:
     config["model"]["type"] = name
-
-
-def change_weights(content: bytes) -> Callable[[str, bytes], bytes]:
-    return lambda name, old: content if name == "weights.th" else old
 
 
 class TestLoad:
@@ -142,19 +106,6 @@ class TestLoad:
                 load_one(str(path))
         assert victim.exists()
 
-    def test_classes_of_imported_modules_are_what_they_should_be(
-        self, tiny_archive: Path, tmp_path: Path
-    ) -> None:
-        def spell_out(config: Dict[str, Any]) -> None:
-            config["validation_dataset_reader"]["tokenizer"] = {"type": name}
-
-        name = "bidaf_plugin.tokenizers.ptb_tokenizer.PtbTokenizer"
-        path = repack(tiny_archive, tmp_path / "spelled.tar.gz", change_config(spell_out))
-        assert load_span_predictor(path).predict("Who?", "It was Ada.")["best_span_str"]
-        name = "bidaf_plugin.dataset_readers.squad_reader.BidafSquadReader"
-        path = repack(tiny_archive, tmp_path / "reader.tar.gz", change_config(spell_out))
-        self.refuse(path, "as a Tokenizer, which is not known as one")
-
     def test_without_a_gpu(self, tiny_archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
         with pytest.raises(DataError, match="there is no GPU 0"):
@@ -163,12 +114,13 @@ class TestLoad:
     def test_more_than_a_model_can_be(
         self, tiny_archive: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(load, "_MAX_BYTES", 10_000)
+        monkeypatch.setattr(tar_files, "_MAX_BYTES", 10_000)
         self.refuse(tiny_archive, "when unpacked")
 
     def test_weights_that_hold_more_than_tensors(self, tiny_archive: Path, tmp_path: Path) -> None:
+        state = torch.load(io.BytesIO(read_member(tiny_archive, "weights.th")))
         file = io.BytesIO()
-        torch.save({"evil": print}, file)
+        torch.save({**state, "evil": print}, file)
         edit = change_weights(file.getvalue())
         path = repack(tiny_archive, tmp_path / "evil.tar.gz", edit)
         self.refuse(path, "more than tensors")
@@ -176,10 +128,7 @@ class TestLoad:
     def test_weights_that_are_damaged_or_of_another_model(
         self, tiny_archive: Path, tmp_path: Path
     ) -> None:
-        with tarfile.open(tiny_archive) as archive:
-            weights = archive.extractfile("weights.th")
-            assert weights is not None
-            content = weights.read()
+        content = read_member(tiny_archive, "weights.th")
         path = repack(tiny_archive, tmp_path / "half.tar.gz", change_weights(content[:-500]))
         self.refuse(path, "cannot be loaded")
         edit = change_config(lambda config: config["model"].update(num_highway_layers=1))

@@ -3,12 +3,38 @@ import json
 import os
 import tarfile
 import zlib
+from gzip import BadGzipFile
 from typing import Any, Callable, Dict
 
 from allennlp.models.archival import CONFIG_NAME
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
+from bidaf_plugin.common.tar_files import read_tar_gz
+
+
+def divide_logits(archive: str, new_archive: str, factor: float) -> float:
+    """
+    Writes an archive whose model divides its logits by `factor`, after what it did so far.
+
+    # Returns
+
+    `float`
+        The temperature that is now in its config, at `model.output_layer.temperature`.
+    """
+    temperatures = []
+
+    def change(config: Dict[str, Any]) -> None:
+        output_layer = config.get("model", {}).get("output_layer")
+        if not isinstance(output_layer, dict):
+            raise DataError(
+                f"{archive}: the config has no 'model.output_layer' to put a temperature in"
+            )
+        output_layer["temperature"] = factor * output_layer.get("temperature", 1.0)
+        temperatures.append(output_layer["temperature"])
+
+    rewrite_config(archive, new_archive, change)
+    return temperatures[0]
 
 
 def rewrite_config(
@@ -27,13 +53,11 @@ def rewrite_config(
     """
     try:
         with (
-            tarfile.open(archive, "r:gz") as source,
             open_atomically(new_archive, "wb") as file,
             tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as target,
         ):
             is_changed = False
-            for member in source:
-                content = source.extractfile(member) if member.isfile() else None
+            for member, content in read_tar_gz(archive, archive):
                 if content is not None and os.path.normpath(member.name) == CONFIG_NAME:
                     config = json.load(content)
                     change(config)
@@ -43,5 +67,5 @@ def rewrite_config(
                 target.addfile(member, content)
             if not is_changed:
                 raise DataError(f"{archive}: there is no {CONFIG_NAME} in the archive")
-    except (tarfile.TarError, EOFError, zlib.error, json.JSONDecodeError) as error:
+    except (tarfile.TarError, EOFError, zlib.error, BadGzipFile, json.JSONDecodeError) as error:
         raise DataError(f"{archive}: the archive is truncated or damaged ({error})") from error

@@ -11,11 +11,12 @@ from allennlp.models import Model
 from allennlp.models.archival import _WEIGHTS_NAME, CONFIG_NAME
 from allennlp.models.model import remove_weights_related_keys_from_params
 
+from bidaf_plugin.archives.config_check import read_config
+from bidaf_plugin.archives.load import load_predictor, opened_archive
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 from bidaf_plugin.predictors.ensemble_predictor import EnsemblePredictor
-from bidaf_plugin.predictors.load import extracted_archive, load_predictor
 from bidaf_plugin.predictors.word_vectors import learn_words
 
 # What predicting and evaluating reads of a config; the rest is about training, on files of its own.
@@ -94,8 +95,8 @@ def _cut_vocabulary(model: Model, max_words: Optional[int]) -> int:
 
 
 def _lean_config(archive: str) -> Dict[str, Any]:
-    with extracted_archive(archive) as folder:
-        config = Params.from_file(os.path.join(folder, CONFIG_NAME))
+    with opened_archive(archive) as folder:
+        config = Params(read_config(folder, archive))
     remove_weights_related_keys_from_params(config["model"])
     lean = {key: value for key, value in config.as_dict(quiet=True).items() if key in _KEPT_KEYS}
     for key in ("dataset_reader", "validation_dataset_reader"):

@@ -5,8 +5,11 @@ from typing import Any, Dict
 
 import pytest
 
-from bidaf_plugin.common.archives import rewrite_config
+from bidaf_plugin.archives.calibrate import divide_logits, rewrite_config
+from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.common.errors import DataError
+
+QUESTION = {"question": "Who built the mill?", "passage": "Ada Orn built the mill in 1871."}
 
 
 def contents(path: Path) -> Dict[str, Any]:
@@ -31,6 +34,40 @@ def make_archive(folder: Path, **files: str) -> Path:
 
 def set_a(config: Dict[str, Any]) -> None:
     config["a"] = 2
+
+
+class TestDivideLogits:
+    def test_the_model_has_the_temperature(self, tiny_archive: Path, tmp_path: Path) -> None:
+        new = tmp_path / "new.tar.gz"
+        assert divide_logits(str(tiny_archive), str(new), 2.0) == 2.0
+        before, after = (
+            load_span_predictor(path).predict_json(QUESTION) for path in (tiny_archive, new)
+        )
+        assert after["best_span"] == before["best_span"]
+        assert after["confidence"] < before["confidence"]
+        # A second time, on top of the first.
+        assert divide_logits(str(new), str(new), 0.5) == 1.0
+        again = load_span_predictor(new).predict_json(QUESTION)
+        assert again["confidence"] == pytest.approx(before["confidence"])
+
+    def test_nothing_else_changes(self, tiny_archive: Path, tmp_path: Path) -> None:
+        new = tmp_path / "new.tar.gz"
+        divide_logits(str(tiny_archive), str(new), 2.0)
+        before, after = contents(tiny_archive), contents(new)
+        configs = [json.loads(item.pop("config.json")) for item in (before, after)]
+        assert after == before
+        assert configs[1]["model"]["output_layer"].pop("temperature") == 2.0
+        assert configs[0] == configs[1]
+        with tarfile.open(tiny_archive) as old_tar, tarfile.open(new) as new_tar:
+            assert [(m.name, m.mode, m.mtime) for m in old_tar] == [
+                (m.name, m.mode, m.mtime) for m in new_tar
+            ]
+
+    def test_a_model_without_output_layer_is_refused(self, tmp_path: Path) -> None:
+        archive = make_archive(tmp_path, config_json='{"model": {"type": "basic_classifier"}}')
+        with pytest.raises(DataError, match="no 'model.output_layer'"):
+            divide_logits(str(archive), str(tmp_path / "new.tar.gz"), 2.0)
+        assert not (tmp_path / "new.tar.gz").exists()
 
 
 class TestRewriteConfig:

@@ -1,0 +1,348 @@
+"""
+The door for archives and folders of training runs, of every command of this plugin and of AllenNLP: what a
+stranger has packed is not executed, reads nothing, calls nobody and takes no more memory than its own
+weights, and one sentence says what is wrong with it.
+"""
+
+import argparse
+import json
+import os
+import pickle
+import shutil
+import sys
+import tarfile
+import zipfile
+import zlib
+from contextlib import contextmanager
+from functools import partial
+from gzip import BadGzipFile
+from os import PathLike
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional, Type, Union
+from uuid import uuid4
+
+import torch
+from allennlp.commands.evaluate import Evaluate
+from allennlp.commands.predict import Predict
+from allennlp.commands.subcommand import Subcommand
+from allennlp.common import Params
+from allennlp.common.file_utils import cached_path
+from allennlp.common.meta import META_NAME, Meta
+from allennlp.common.params import parse_overrides, with_overrides
+from allennlp.models import Archive, Model, archival
+from allennlp.predictors import Predictor
+from allennlp.training import util as training_util
+from torch.nn.modules.module import register_module_parameter_registration_hook
+
+from bidaf_plugin.archives.config_check import check_config, read_config, read_plain_json
+from bidaf_plugin.archives.trust import add_trust_option, is_trusted, run_trusting, trusting
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.tar_files import read_tar_gz
+from bidaf_plugin.dataset_readers import BidafClozeReader
+
+if TYPE_CHECKING:
+    from bidaf_plugin.predictors.span_predictor import SpanPredictor
+
+PathOrUrl = Union[str, "PathLike[str]"]
+
+# Where the members of an ensemble are in its archive, each in a folder with its number as its name.
+MEMBERS_FOLDER = "members"
+
+# A model may need so many times the bytes of its weights: they may be in half precision, and tables of words
+# are made anew when it is known which words are fixed.
+_MAX_GROWTH = 8
+_MAX_TENSORS = 10_000
+
+
+def load_predictor(
+    archive_path: PathOrUrl, cuda_device: int = -1, trust: bool = False, **predictor_args: Any
+) -> Predictor:
+    """
+    The predictor of an archive of this plugin: a `SpanPredictor`, or a `ClozePredictor`.
+
+    # Parameters
+
+    archive_path : `Union[str, PathLike]`
+        A `model.tar.gz`, a URL of one, or the folder of a training run.
+    cuda_device : `int`, optional (default = `-1`)
+        -1 for the CPU.
+    trust : `bool`, optional (default = `False`)
+        Whether the config may name any class or function, which is then imported and called, and any
+        file or address. For your own archives alone, and for those of people whose code you would run.
+    predictor_args : `Any`
+        What the predictor takes, such as `n_best=5`.
+
+    # Raises
+
+    `DataError`
+        If the archive is not there, is damaged, is of a model that is not this plugin's, has members
+        outside of its folder, names classes that archives may not, has a model that is larger than its
+        weights, or has weights that hold more than tensors.
+    """
+    archive = _load_ours(archive_path, cuda_device, trust)
+    return Predictor.from_archive(archive, extra_args=predictor_args)
+
+
+def load_span_predictor(
+    archive_path: PathOrUrl, cuda_device: int = -1, trust: bool = False, **predictor_args: Any
+) -> "SpanPredictor":
+    """What `load_predictor` does, for archives of models that answer with spans and no others."""
+    archive = _load_ours(archive_path, cuda_device, trust)
+    predictor: Any = None
+    # Before the predictor is made, because it takes other arguments.
+    if not isinstance(archive.validation_dataset_reader, BidafClozeReader):
+        predictor = Predictor.from_archive(archive, extra_args=predictor_args)
+    if not isinstance(predictor, Predictor.by_name("bidaf_span")):
+        raise DataError(f"{archive_path}: not a model that answers with spans of a passage")
+    return predictor
+
+
+def _load_ours(archive_path: PathOrUrl, cuda_device: int, trust: bool) -> Archive:
+    if cuda_device >= torch.cuda.device_count():
+        raise DataError(f"there is no GPU {cuda_device} on this machine; -1 is the CPU")
+    with trusting(trust), opened_archive(archive_path) as folder:
+        _check_is_ours(folder, archive_path)
+        return _load(folder, archive_path, cuda_device)
+
+
+def load_archive(
+    archive_file: PathOrUrl,
+    cuda_device: int = -1,
+    overrides: Union[str, Dict[str, Any]] = "",
+    weights_file: Optional[str] = None,
+) -> Archive:
+    """What AllenNLP's `load_archive` does, for archives that may come from anywhere."""
+    if isinstance(overrides, dict):
+        overrides = json.dumps(overrides)
+    with opened_archive(archive_file) as folder:
+        return _load(folder, archive_file, cuda_device, overrides, weights_file)
+
+
+def unpack_archive(archive_path: PathOrUrl, folder: str) -> None:
+    """Makes a folder of an archive, which holds all of it or is not there."""
+    temporary_folder = f"{folder}.{uuid4().hex}.tmp"
+    try:
+        with _damage_as_one_sentence(archive_path):
+            local_path = cached_path(archive_path)
+            if os.path.isdir(local_path):
+                local_path = os.path.join(local_path, "model.tar.gz")
+            _extract(local_path, temporary_folder, archive_path)
+            _check_is_ours(temporary_folder, archive_path)
+        os.rename(temporary_folder, folder)
+    finally:
+        shutil.rmtree(temporary_folder, ignore_errors=True)
+
+
+@contextmanager
+def opened_archive(archive_path: PathOrUrl) -> Iterator[str]:
+    """The folder of a training run, or one with what is in an archive; errors are of the archive."""
+    with _damage_as_one_sentence(archive_path):
+        local_path = cached_path(archive_path)
+        if os.path.isdir(local_path):
+            yield str(local_path)
+        else:
+            folder = mkdtemp()
+            try:
+                _extract(local_path, folder, archive_path)
+                yield folder
+            finally:
+                shutil.rmtree(folder)
+
+
+@contextmanager
+def extracted_archive(resolved_archive_file: PathOrUrl, cleanup: bool = True) -> Iterator[str]:
+    """What AllenNLP's function of this name does, for archives that may come from anywhere."""
+    folder = mkdtemp()
+    is_whole = False
+    try:
+        _extract(resolved_archive_file, folder, resolved_archive_file)
+        is_whole = True
+        yield folder
+    finally:
+        if cleanup or not is_whole:
+            shutil.rmtree(folder)
+
+
+def install_archive_door() -> None:
+    """Makes AllenNLP's commands load archives and folders of training runs this way."""
+    archival.extracted_archive = extracted_archive
+    for name in ("evaluate", "predict", "_checklist_internal"):
+        command = sys.modules.get(f"allennlp.commands.{name}")
+        if command is not None:
+            command.load_archive = load_archive  # type: ignore[attr-defined]
+    for subcommand in (Evaluate, Predict):
+        _give_trust_option(subcommand)
+    create_serialization_dir = training_util.create_serialization_dir
+
+    def create(params: Params, serialization_dir: PathOrUrl, *args: Any, **kwargs: Any) -> None:
+        # AllenNLP would evaluate what is there.
+        if os.path.exists(os.path.join(serialization_dir, archival.CONFIG_NAME)):
+            read_plain_json(os.path.join(serialization_dir, archival.CONFIG_NAME))
+        create_serialization_dir(params, serialization_dir, *args, **kwargs)
+
+    training_util.create_serialization_dir = create
+
+
+def _give_trust_option(subcommand: Type[Subcommand]) -> None:
+    add_subparser = subcommand.add_subparser
+
+    def add(self: Subcommand, parser: Any) -> argparse.ArgumentParser:
+        subparser = add_subparser(self, parser)
+        add_trust_option(subparser)
+        subparser.set_defaults(func=partial(run_trusting, subparser.get_default("func")))
+        return subparser
+
+    subcommand.add_subparser = add  # type: ignore[method-assign]
+
+
+def _load(
+    folder: str,
+    archive_path: PathOrUrl,
+    cuda_device: int,
+    overrides: str = "",
+    weights_file: Optional[str] = None,
+) -> Archive:
+    if is_trusted():
+        return archival.load_archive(folder, cuda_device, overrides, weights_file)
+    config = read_config(folder, archive_path)
+    for reader in ("dataset_reader", "validation_dataset_reader"):
+        if isinstance(config.get(reader), dict):
+            # A folder of whoever trained the model. It makes reading faster and changes no result.
+            config[reader].pop("cache_dir", None)
+    check_config(config, archive_path)
+    weights_path = weights_file or archival.get_weights_path(folder)
+    _check_files(config, folder, weights_path, archive_path)
+    params = Params(_override(config, overrides))
+    readers = archival._load_dataset_readers(params.duplicate(), folder)
+    # Those of an ensemble are in its members.
+    weights = {Path(weights_path), *Path(folder).rglob("*.th")}
+    num_bytes = sum(path.stat().st_size for path in weights)
+    with parameters_at_most(_MAX_GROWTH * num_bytes, archive_path):
+        model = archival._load_model(params.duplicate(), weights_path, folder, cuda_device)
+    meta_path = os.path.join(folder, META_NAME)
+    meta = Meta.from_path(meta_path) if os.path.exists(meta_path) else None
+    if meta is not None:
+        archival._check_version_compatibility(archive_path, meta)
+    return Archive(model, params, *readers, meta)
+
+
+def _override(config: Dict[str, Any], overrides: str) -> Dict[str, Any]:
+    """With what the user wants to be otherwise, which is trusted, and may be jsonnet."""
+    try:
+        changes = parse_overrides(overrides)
+        return with_overrides(config, changes) if changes else config
+    except (ValueError, KeyError, RuntimeError) as error:
+        raise DataError(f"in the overrides: {str(error).splitlines()[0]}") from error
+
+
+def _check_files(
+    config: Dict[str, Any], folder: str, weights_path: str, archive_path: PathOrUrl
+) -> None:
+    """That everything is in the archive, and no larger when it is loaded than it is there."""
+    vocabulary = os.path.join(folder, "vocabulary")
+    if not os.path.isdir(vocabulary):
+        raise DataError(f"{archive_path}: there is no folder 'vocabulary' in it")
+    num_bytes = os.path.getsize(weights_path)
+    with zipfile.ZipFile(weights_path) as weights:
+        if sum(record.file_size for record in weights.infolist()) > num_bytes:
+            raise DataError(f"{archive_path}: its weights are larger than the file that has them")
+    for number in range(len(config["model"].get("members", ()))):
+        if not os.path.isdir(os.path.join(folder, MEMBERS_FOLDER, str(number))):
+            raise DataError(f"{archive_path}: there is no member {MEMBERS_FOLDER}/{number} in it")
+    for embedder in _embedders(config["model"]):
+        namespace = str(embedder.get("vocab_namespace", "tokens"))
+        path = os.path.join(vocabulary, f"{os.path.basename(namespace)}.txt")
+        if not os.path.exists(path):
+            continue
+        with open(path, "rb") as file:
+            num_words = sum(1 for _ in file)
+        # Two bytes for each number, in half precision.
+        if 2 * num_words * embedder["embedding_dim"] > num_bytes:
+            raise DataError(
+                f"{archive_path}: its config has {embedder['embedding_dim']:,} numbers for each of "
+                f"{num_words:,} words, which its weights do not have"
+            )
+
+
+def _embedders(value: Any) -> Iterator[Dict[str, Any]]:
+    """The parts of a model's config that have a vector for each word of a vocabulary."""
+    if isinstance(value, dict):
+        # A CNN has that number too, but no vectors.
+        if "embedding_dim" in value and "num_filters" not in value:
+            yield value
+        for item in value.values():
+            yield from _embedders(item)
+
+
+@contextmanager
+def parameters_at_most(num_bytes: int, archive_path: PathOrUrl) -> Iterator[None]:
+    """
+    While this lasts, a model cannot be built that has more parameters. They are counted when they get
+    their names, and before they get their values: until then they take no memory.
+    """
+    used = [0, 0]
+
+    def count(module: torch.nn.Module, name: str, parameter: Any) -> None:
+        if parameter is not None:
+            used[0] += parameter.numel() * parameter.element_size()
+            used[1] += 1
+        if used[0] > num_bytes or used[1] > _MAX_TENSORS:
+            raise DataError(
+                f"{archive_path}: its config is of a model that is much larger than its weights"
+            )
+
+    hook = register_module_parameter_registration_hook(count)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _extract(local_path: PathOrUrl, folder: str, archive_path: PathOrUrl) -> None:
+    for member, content in read_tar_gz(local_path, archive_path):
+        if content is not None:
+            path = os.path.join(folder, member.name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                shutil.copyfileobj(content, file)
+
+
+def _check_is_ours(folder: str, archive_path: PathOrUrl) -> None:
+    model_type = read_config(folder, archive_path)["model"]["type"]
+    model_class = Model.by_name(model_type) if model_type in Model.list_available() else None
+    if model_class is None or not model_class.__module__.startswith("bidaf_plugin."):
+        raise DataError(
+            f"{archive_path}: a model of type {model_type!r:.60}, which is not one of this plugin's"
+        )
+
+
+@contextmanager
+def _damage_as_one_sentence(archive_path: PathOrUrl) -> Iterator[None]:
+    try:
+        yield
+    except DataError:
+        raise
+    except FileNotFoundError as error:
+        # Of the archive's own files there may be one that is missing.
+        is_missing = not os.path.exists(archive_path)
+        what = (
+            "there is no such file"
+            if is_missing
+            else f"there is no {os.path.basename(error.filename)} in it"
+        )
+        raise DataError(f"{archive_path}: {what}") from error
+    except (tarfile.TarError, EOFError, zlib.error, BadGzipFile) as error:
+        raise DataError(f"{archive_path}: the archive is truncated or damaged ({error})") from error
+    except pickle.UnpicklingError as error:
+        raise DataError(
+            f"{archive_path}: its weights hold more than tensors, and are not loaded"
+        ) from error
+    except Exception as error:
+        if is_trusted() and not isinstance(error, (RuntimeError, OSError)):
+            # The fault may be in the code of the user, who wants to see where.
+            raise
+        # What torch and AllenNLP say of weights that are damaged, of a model of other sizes, or of numbers
+        # that make no sense.
+        message = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise DataError(f"{archive_path}: cannot be loaded ({message:.300})") from error
