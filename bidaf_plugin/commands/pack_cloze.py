@@ -6,6 +6,7 @@ from overrides import overrides
 
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.folders import check_can_be_written
 from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
 from bidaf_plugin.dataset_readers.cloze_archive import SeveralFoldersError
 from bidaf_plugin.dataset_readers.cloze_files import iterate_questions, resolve
@@ -50,6 +51,7 @@ class PackCloze(Action):
     def run(self, args: argparse.Namespace) -> None:
         if os.path.isdir(args.out):
             raise DataError(f"{args.out} is a folder; expected the name of a file to write")
+        check_can_be_written(args.out)
         if os.path.exists(args.out) and not args.force:
             raise DataError(f"{args.out} exists: use --force to replace it")
         try:

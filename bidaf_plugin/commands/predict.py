@@ -1,9 +1,9 @@
 import argparse
 import gzip
 import json
-import os
 import sys
 import zlib
+from contextlib import nullcontext
 from typing import Any, Iterator, List, Optional, Sequence, Union
 
 from allennlp.commands import predict
@@ -15,6 +15,7 @@ from allennlp.predictors import Predictor
 from overrides import overrides
 
 from bidaf_plugin.common.errors import BadLine, DataError
+from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.common.folders import check_can_be_written
 from bidaf_plugin.common.line_chunks import chunks_of_file, chunks_of_stream
 from bidaf_plugin.predictors.question_predictor import QuestionPredictor
@@ -48,31 +49,22 @@ class PredictManager(predict._PredictManager):
         batch_size: int,
         *args: Any,
     ) -> None:
-        self._final_output_file: Optional[str] = None
-        self._temporary_output_file: Optional[str] = None
-        # A pipe or a device is written to as it is; a link stays a link.
-        if output_file and (os.path.isfile(output_file) or not os.path.exists(output_file)):
+        if output_file:
             check_can_be_written(output_file)
-            self._final_output_file = os.path.realpath(output_file)
-            self._temporary_output_file = f"{self._final_output_file}.{os.getpid()}.tmp"
+        self._output_path = output_file
         is_given = batch_size != 1 or _is_given("--batch-size", sys.argv)
         self._given_batch_size = batch_size if is_given else None
-        super().__init__(
-            predictor, input_file, self._temporary_output_file or output_file, batch_size, *args
-        )
+        # The file is opened by `run`.
+        super().__init__(predictor, input_file, None, batch_size, *args)
 
     @overrides
     def run(self) -> None:
-        try:
+        with open_atomically(self._output_path) if self._output_path else nullcontext() as file:
+            self._output_file = file
             if isinstance(self._predictor, QuestionPredictor):
                 self._answer_questions(self._predictor)
             else:
                 super().run()
-            if self._final_output_file and self._temporary_output_file:
-                os.replace(self._temporary_output_file, self._final_output_file)
-        finally:
-            if self._temporary_output_file and os.path.exists(self._temporary_output_file):
-                os.remove(self._temporary_output_file)
 
     def _answer_questions(self, predictor: QuestionPredictor) -> None:
         # On a terminal that shows the answers, a progress bar would stand between them.
@@ -88,8 +80,6 @@ class PredictManager(predict._PredictManager):
                 # Whoever waits at the other end of a pipe should have them now.
                 for output in filter(None, (sys.stdout, self._output_file)):
                     output.flush()
-        if self._output_file is not None:
-            self._output_file.close()
 
     def _answer(
         self, questions: Sequence[Question], predictor: QuestionPredictor, progress: Any

@@ -15,6 +15,7 @@ from bidaf_plugin.commands.action import Action
 from bidaf_plugin.commands.study import PAPER_SCORES
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
+from bidaf_plugin.common.folders import check_folder
 from bidaf_plugin.evaluation.learning_curves import Measurement, plot_curves, read_measurements
 
 _SECONDS_BETWEEN_CHECKPOINTS = 300
@@ -61,6 +62,7 @@ class Reproduce(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        check_folder(args.results)
         config = make_config(args.config, args.overrides, args.data, args.steps_per_score)
         train(config, args.serialization_dir, args.minutes)
         print(write_results(args.serialization_dir, args.results))

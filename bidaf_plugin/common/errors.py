@@ -2,11 +2,14 @@
 What people see when their input is at fault: one sentence and exit code 1, without a traceback.
 """
 
+import errno
 import gzip
 import json
+import multiprocessing
 import os
 import pickle
 import re
+import signal
 import sys
 import tarfile
 import zlib
@@ -15,11 +18,14 @@ from types import TracebackType
 from typing import Any, Optional, Set, Type
 
 from allennlp.common.checks import ConfigurationError
+from allennlp.common.util import SigTermReceived
 
 _NO_GPU = re.compile(r"Cannot access accelerator device|Torch not compiled with CUDA")
+_LOST_PROCESS = re.compile(r"Connection (closed|reset) by peer")
 _JSONNET_ERROR = re.compile(r"(STATIC|RUNTIME) ERROR")
 _UNKNOWN_ARGUMENT = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument ('\w+')")
 _NO_MEMORY = re.compile(r"can't allocate memory|not enough memory")
+_CANNOT_WRITE = (errno.EDQUOT, errno.EFBIG, errno.ENOSPC, errno.EROFS)
 _WRONG_PATHS = (
     FileExistsError,
     FileNotFoundError,
@@ -56,6 +62,9 @@ def _one_sentence(error: BaseException) -> Optional[str]:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, _WRONG_PATHS):
         return str(error)
+    if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
+        place = _find_local(error, "train_model", "serialization_dir")
+        return f"{place}: {error.strerror}" if place else error.strerror
     if isinstance(error, (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)):
         archive = _find_local(error, "load_archive", "archive_file")
         return archive and f"{archive}: the archive is truncated or damaged ({error})"
@@ -78,6 +87,14 @@ def _one_sentence(error: BaseException) -> Optional[str]:
         return "there is no GPU on this machine; cuda_device -1 is the CPU"
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
         return f"there is not enough memory: {_reason(error)}"
+    # The others may notice it before torch does.
+    is_lost = type(error).__name__ == "ProcessRaisedException" and _LOST_PROCESS.search(str(error))
+    if is_lost or type(error).__name__ == "ProcessExitedException":
+        reason = "it has closed its connection" if is_lost else error
+        return (
+            f"a process of distributed training has died ({reason}), maybe because there "
+            "was too little memory; --recover goes on from the last checkpoint"
+        )
     # torch wraps what a process of a distributed run raises into the text of another exception, and
     # AllenNLP does so with what a worker of a data loader raises.
     if type(error).__name__ in ("ProcessRaisedException", "WorkerError"):
@@ -128,7 +145,7 @@ def _reason(error: BaseException) -> str:
 
 def _sentence_in_traceback(text: str) -> Optional[str]:
     """The message that a printed traceback ends with, if it is one for users."""
-    names = _full_names(ConfigurationError)
+    names = _full_names(ConfigurationError) | {"OSError", *(path.__name__ for path in _WRONG_PATHS)}
     lines = [line.strip() for line in text.strip().splitlines()]
     for number in reversed(range(len(lines))):
         name, colon, message = lines[number].partition(": ")
@@ -179,6 +196,12 @@ def install_error_messages() -> None:
         if isinstance(error, KeyboardInterrupt) and not is_debugging:
             # On a line of its own: progress bars leave theirs unfinished.
             print("\nInterrupted", file=sys.stderr)
+        elif isinstance(error, SigTermReceived) and not is_debugging:
+            print("\nStopped", file=sys.stderr)
+            # Python waits for the processes of distributed training, which know nothing of the signal.
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise SystemExit(128 + signal.SIGTERM)
         elif message is None:
             previous_hook(error_class, error, traceback)
         else:

@@ -11,19 +11,22 @@ def open_atomically(path: str, mode: str = "w") -> Iterator[IO[Any]]:
     link; a pipe or a device is written to as it is.
     """
     encoding = None if "b" in mode else "utf-8"
-    if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, mode, encoding=encoding) as file:
-            yield file
-        return
-    path = os.path.realpath(path)
-    temporary_path = f"{path}.{uuid4().hex}.tmp"
+    is_regular = os.path.isfile(path) or not os.path.exists(path)
+    final_path = os.path.realpath(path)
+    written_path = f"{final_path}.{uuid4().hex}.tmp" if is_regular else path
     try:
-        with open(temporary_path, mode, encoding=encoding) as file:
+        with open(written_path, mode, encoding=encoding) as file:
             yield file
-        os.replace(temporary_path, path)
+        if is_regular:
+            os.replace(written_path, final_path)
+    except OSError as error:
+        # People know the file by its own name, and a write that fails has none.
+        if error.filename in (None, written_path):
+            error.filename = path
+        raise
     finally:
-        if os.path.exists(temporary_path):
-            os.remove(temporary_path)
+        if is_regular and os.path.exists(written_path):
+            os.remove(written_path)
 
 
 def write_atomically(path: str, text: str) -> None:

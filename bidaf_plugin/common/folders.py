@@ -1,18 +1,40 @@
 import os
+from tempfile import TemporaryFile
 from typing import Optional, Union
 
 from bidaf_plugin.common.errors import DataError
 
+# What a disk needs to have free, at the least.
+_NUM_BYTES = 4096
+
 
 def check_folder(path: Optional[str]) -> None:
     """To be called before the work whose results go to a folder, which need not be there yet."""
-    if path is not None and os.path.exists(path) and not os.path.isdir(path):
-        raise DataError(f"{path}: this is a file, not a folder")
+    if path is None:
+        return
+    existing = path
+    while not os.path.exists(existing):
+        existing = os.path.dirname(existing) or "."
+    if not os.path.isdir(existing):
+        raise DataError(f"{existing}: this is a file, not a folder")
+    _write_something(existing, path)
 
 
 def check_can_be_written(path: Union[str, "os.PathLike[str]"]) -> None:
-    """The same for a file: says so if there is no folder for it."""
+    """The same for a file, whose folder must be there. Of a pipe or a device only a write can tell."""
     if os.path.isdir(path):
         raise DataError(f"{path}: this is a folder, not a file")
-    if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
         raise DataError(f"{path}: there is no such folder")
+    if os.path.isfile(path) or not os.path.exists(path):
+        _write_something(folder, path)
+
+
+def _write_something(folder: str, path: Union[str, "os.PathLike[str]"]) -> None:
+    """Says so if `path` cannot be written because `folder` is read-only or its disk is full."""
+    try:
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(_NUM_BYTES))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from error

@@ -7,6 +7,8 @@ This is the whole list:
 | the moving average is lost after `--recover` | `training/moving_average.py` |
 | dropout after `--recover` differs from an uninterrupted run | `training/random_state_callback.py` |
 | data after `--recover` comes in another order | `training/careful_validation_trainer.py` |
+| metrics of an epoch that was interrupted are too low | `training/epoch_so_far_callback.py` |
+| `--recover` of a finished run drops metrics | `training/careful_validation_trainer.py` |
 | a run killed between two files ends without its best weights | `training/careful_validation_trainer.py` |
 | a run killed while it saves cannot be recovered | `training/checkpointer.py` |
 | distributed validation leaves out questions | `training/careful_validation_trainer.py` |
@@ -25,6 +27,7 @@ This is the whole list:
 | `predict` does not name the bad line, and takes one question at a time | `commands/predict.py` |
 """
 
+import logging
 import os
 import signal
 import warnings
@@ -33,14 +36,19 @@ from typing import Any, Union
 
 import numpy
 import torch
+from allennlp.common import Params
 from allennlp.common import logging as allennlp_logging
 from allennlp.common import util as allennlp_util
+from allennlp.training import util as training_util
 
 from bidaf_plugin.archives.load import install_archive_door
 from bidaf_plugin.commands.predict import install_predict_manager
 from bidaf_plugin.common.errors import install_error_messages
+from bidaf_plugin.common.folders import check_folder
+from bidaf_plugin.training.epoch_so_far_callback import install_epoch_so_far_callback
 from bidaf_plugin.training.evaluate_on_test import install_final_evaluator
 from bidaf_plugin.training.random_state_callback import install_random_state_callback
+from bidaf_plugin.training.whole_archive import install_whole_archives
 
 
 def allow_numpy_numbers() -> None:
@@ -72,6 +80,8 @@ def show_errors_as_sentences() -> None:
     def prepare(serialization_dir: Union[str, PathLike], *args: Any, **kwargs: Any) -> None:
         prepare_global_logging(serialization_dir, *args, **kwargs)
         install_error_messages()
+        # A disk that is full gets its sentence, and not a traceback for every line of the log before it.
+        logging.raiseExceptions = bool(os.environ.get("ALLENNLP_DEBUG"))
 
     prepare.shows_one_sentence = True  # type: ignore[attr-defined]
     allennlp_logging.prepare_global_logging = prepare
@@ -95,6 +105,20 @@ def let_workers_end() -> None:
     signal.signal(signal.SIGTERM, raise_or_end)
 
 
+def check_before_training() -> None:
+    """`allennlp train` finds out now, and not with its first checkpoint, that it cannot write."""
+    create_serialization_dir = training_util.create_serialization_dir
+    if getattr(create_serialization_dir, "checks_the_folder", False):
+        return
+
+    def create(params: Params, serialization_dir: Union[str, PathLike], *args: Any) -> None:
+        check_folder(str(serialization_dir))
+        create_serialization_dir(params, serialization_dir, *args)
+
+    create.checks_the_folder = True  # type: ignore[attr-defined]
+    training_util.create_serialization_dir = create
+
+
 def apply_upstream_fixes() -> None:
     """Everything in the table above that is not a class registered by its own import."""
     allow_numpy_numbers()
@@ -103,5 +127,8 @@ def apply_upstream_fixes() -> None:
     install_archive_door()
     install_predict_manager()
     install_random_state_callback()
+    install_epoch_so_far_callback()
     install_final_evaluator()
+    install_whole_archives()
+    check_before_training()
     let_workers_end()

@@ -2,6 +2,7 @@ from bidaf_plugin.training.careful_validation_trainer import (
     CarefulValidationTrainer as CarefulValidationTrainer,
 )
 from bidaf_plugin.training.checkpointer import AtomicCheckpointer as AtomicCheckpointer
+from bidaf_plugin.training.epoch_so_far_callback import EpochSoFarCallback as EpochSoFarCallback
 from bidaf_plugin.training.moving_average import (
     ResumableExponentialMovingAverage as ResumableExponentialMovingAverage,
 )

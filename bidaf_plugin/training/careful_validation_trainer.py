@@ -1,4 +1,5 @@
 import inspect
+import json
 import os
 import random
 from contextlib import contextmanager
@@ -17,12 +18,15 @@ from overrides import overrides
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.registration import register_instead
 from bidaf_plugin.models import AttentionFlow
+from bidaf_plugin.training.checkpointer import save_atomically
+from bidaf_plugin.training.epoch_so_far_callback import EpochSoFarCallback
 
 
 @register_instead(Trainer, "gradient_descent", constructor="from_partial_objects")
 class CarefulValidationTrainer(GradientDescentTrainer):
     """
-    AllenNLP's trainer with three repairs of its validation, one of training and one of its config.
+    AllenNLP's trainer with three repairs of its validation, one of training, one of its config and one of
+    what it says of a run that was interrupted.
 
     - In distributed training it validates on all of the data. AllenNLP's own stops all workers as soon
       as the first has no batch left, so that with uneven shares some questions are never scored. Our
@@ -38,6 +42,9 @@ class CarefulValidationTrainer(GradientDescentTrainer):
       skip what cannot be used do not know whether others have found any.
     - A key of the config that the trainer does not know is an error. AllenNLP's own passes over it, and
       whoever has misspelt `num_epochs` trains for as long as the default is.
+
+    - After `--recover` all metrics are those of a run without interruption (see `EpochSoFarCallback`), and
+      a run that had finished, or had run out of patience, stays as it was.
 
     Registered as a `Trainer` with name "gradient_descent", in place of AllenNLP's.
     """
@@ -65,7 +72,29 @@ class CarefulValidationTrainer(GradientDescentTrainer):
                 "there was no batch to train on: no training question can be used, or a process of "
                 "distributed training has none"
             )
+        is_resumed_epoch = self._epochs_completed == self._start_after_epochs_completed
+        if is_resumed_epoch and self._start_after_batches_in_epoch_completed > 0:
+            for callback in self._callbacks:
+                if isinstance(callback, EpochSoFarCallback):
+                    callback.complete(metrics)
         return metrics
+
+    @overrides
+    def _try_train(self) -> Tuple[Dict[str, Any], int]:
+        epochs_before = self._start_after_epochs_completed
+        if epochs_before > 0 and self._metric_tracker.should_stop_early():
+            # It had run out of patience already.
+            self._num_epochs = epochs_before
+        metrics, epoch = super()._try_train()
+        return {**self._metrics_of_epoch(epochs_before - 1), **metrics}, epoch
+
+    def _metrics_of_epoch(self, epoch: int) -> Dict[str, Any]:
+        """What was written down at the end of an epoch, before the run was interrupted."""
+        try:
+            with open(os.path.join(self._serialization_dir, f"metrics_epoch_{epoch}.json")) as file:
+                return json.load(file)
+        except (FileNotFoundError, json.JSONDecodeError):
+            return {}
 
     @overrides
     def get_checkpoint_state(self) -> Optional[TrainerCheckpoint]:
@@ -95,9 +124,7 @@ class CarefulValidationTrainer(GradientDescentTrainer):
 
     @overrides
     def _save_model_state(self, path: str) -> None:
-        temporary_path = f"{path}.{os.getpid()}.tmp"
-        super()._save_model_state(temporary_path)
-        os.replace(temporary_path, path)
+        save_atomically((self._ddp_wrapped_model or self.model).state_dict(), path)
 
     @overrides
     def batch_outputs(self, batch: TensorDict, for_training: bool) -> Dict[str, torch.Tensor]:

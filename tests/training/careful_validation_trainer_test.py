@@ -1,3 +1,4 @@
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Dict
 
@@ -8,6 +9,8 @@ from allennlp.common.checks import ConfigurationError
 
 from bidaf_plugin.common.errors import DataError
 from tests.cloze_helpers import tiny_cloze_params, write_folder
+from tests.command_line_test import read_metrics
+from tests.helpers import TINY_SQUAD, tiny_params
 
 
 class TestCarefulValidationTrainer:
@@ -28,3 +31,22 @@ class TestCarefulValidationTrainer:
             ConfigurationError, match="has no 'num_epoch'; did you mean 'num_epochs'"
         ):
             train_model(Params(params), str(tmp_path / "run"))
+
+    def test_recovering_a_finished_run_changes_nothing(self, tmp_path: Path) -> None:
+        params: Dict[str, Any] = tiny_params("num_epochs:: 2")
+        params.update(test_data_path=str(TINY_SQUAD), evaluate_on_test=True)
+        train_model(Params(deepcopy(params)), str(tmp_path))
+        metrics = read_metrics(tmp_path)
+        assert {"training_duration", "peak_worker_0_memory_MB", "test_em"} <= set(metrics)
+        train_model(Params(params), str(tmp_path), recover=True)
+        assert read_metrics(tmp_path) == metrics
+
+    def test_a_run_that_ran_out_of_patience_is_finished(self, tmp_path: Path) -> None:
+        params: Dict[str, Any] = tiny_params("num_epochs:: 5")
+        params["trainer"].update(patience=1, optimizer={"type": "sgd", "lr": 0.0})
+        train_model(Params(deepcopy(params)), str(tmp_path))
+        metrics = read_metrics(tmp_path)
+        assert metrics["epoch"] == 1
+        train_model(Params(params), str(tmp_path), recover=True)
+        assert read_metrics(tmp_path) == metrics
+        assert not (tmp_path / "metrics_epoch_2.json").exists()
