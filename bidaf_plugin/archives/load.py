@@ -40,6 +40,7 @@ from bidaf_plugin.archives.trust import add_trust_option, is_trusted, run_trusti
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.tar_files import read_tar_gz
 from bidaf_plugin.dataset_readers import BidafClozeReader
+from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 
 if TYPE_CHECKING:
     from bidaf_plugin.predictors.span_predictor import SpanPredictor
@@ -220,6 +221,8 @@ def _load(
     num_bytes = sum(path.stat().st_size for path in weights)
     with parameters_at_most(_MAX_GROWTH * num_bytes, archive_path):
         model = archival._load_model(params.duplicate(), weights_path, folder, cuda_device)
+    if not config["model"].get("members"):
+        _check_vectors(model, archive_path)
     meta_path = os.path.join(folder, META_NAME)
     meta = Meta.from_path(meta_path) if os.path.exists(meta_path) else None
     if meta is not None:
@@ -263,6 +266,20 @@ def _check_files(
                 f"{archive_path}: its config has {embedder['embedding_dim']:,} numbers for each of "
                 f"{num_words:,} words, which its weights do not have"
             )
+
+
+def _check_vectors(model: Model, archive_path: PathOrUrl) -> None:
+    """That every word has a vector: the sizes of these tables are known from the weights alone."""
+    for module in model.modules():
+        if isinstance(module, FixedAndTrainedEmbedder):
+            num_words = model.vocab.get_vocab_size(module.vocab_namespace)
+            rows = module.rows
+            is_inside = (rows < len(module.fixed)) & (rows >= -len(module.trained))
+            if len(rows) < num_words or not is_inside.all():
+                raise DataError(
+                    f"{archive_path}: its vocabulary has {num_words:,} words, and its weights do not "
+                    "have a vector for each"
+                )
 
 
 def _embedders(value: Any) -> Iterator[Dict[str, Any]]:

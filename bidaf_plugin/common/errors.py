@@ -109,10 +109,11 @@ def _one_sentence(error: BaseException) -> Optional[str]:
 
 def _sentence_on_config(error: BaseException) -> Optional[str]:
     """For what was raised while the config was read, or while what it describes was being made."""
-    if _came_through(error, "as_ordered_dict"):
-        return f"the config must be a JSON object ({_reason(error)})"
     if _came_through(error, "prepare_environment"):
-        return f"in the config: seeds are whole numbers from 0 to 2^32 - 1 ({_reason(error)})"
+        return (
+            "in the config: random_seed, numpy_seed and pytorch_seed must be whole numbers "
+            f"({_reason(error)})"
+        )
     # A data loader reads the data as soon as it is made, and that is another matter.
     if not _came_through(error, "from_params") or _came_through(error, "_read"):
         return None

@@ -43,7 +43,7 @@ from allennlp.training import util as training_util
 
 from bidaf_plugin.archives.load import install_archive_door
 from bidaf_plugin.commands.predict import install_predict_manager
-from bidaf_plugin.common.errors import install_error_messages
+from bidaf_plugin.common.errors import DataError, install_error_messages
 from bidaf_plugin.common.folders import check_folder
 from bidaf_plugin.training.epoch_so_far_callback import install_epoch_so_far_callback
 from bidaf_plugin.training.evaluate_on_test import install_final_evaluator
@@ -112,6 +112,8 @@ def check_before_training() -> None:
         return
 
     def create(params: Params, serialization_dir: Union[str, PathLike], *args: Any) -> None:
+        if not isinstance(params.params, dict):
+            raise DataError(f"the config must be a JSON object, found {params.params!r:.60}")
         check_folder(str(serialization_dir))
         create_serialization_dir(params, serialization_dir, *args)
 
