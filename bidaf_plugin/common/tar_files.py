@@ -15,6 +15,8 @@ from bidaf_plugin.common.errors import DataError
 # What a header for a long name or the like may hold, and all headers of an archive together.
 _MAX_HEADER_BYTES = 64 * 1024
 _MAX_HEADERS_BYTES = 4 * 1024**2
+# Beyond this no file can be read: there are no numbers for places in it.
+MAX_FILE_BYTES = 1 << 62
 # What an archive may hold, unpacked: far more than a model of this plugin has, and far more than numbers
 # that are not all the same can be compressed.
 _MAX_BYTES = 16 * 1024**3
@@ -29,7 +31,8 @@ class BoundedTarInfo(tarfile.TarInfo):
     def frombuf(cls, buf: Union[bytes, bytearray], encoding: str, errors: str) -> "BoundedTarInfo":
         header = super().frombuf(buf, encoding, errors)
         is_content = header.isreg() or header.type not in tarfile.SUPPORTED_TYPES
-        if header.size < 0 or (header.size > _MAX_HEADER_BYTES and not is_content):
+        limit = MAX_FILE_BYTES if is_content else _MAX_HEADER_BYTES
+        if not 0 <= header.size <= limit:
             raise tarfile.ReadError(f"a header of {header.size:,} bytes")
         return header
 

@@ -141,6 +141,24 @@ class TestLoad:
         )
         self.refuse(path, "there is no")
 
+    def test_words_without_vectors_are_refused(self, tiny_archive: Path, tmp_path: Path) -> None:
+        def edit(name: str, content: bytes) -> bytes:
+            return content + b"one\ntwo\n" if name == "vocabulary/tokens.txt" else content
+
+        path = repack(tiny_archive, tmp_path / "words.tar.gz", edit)
+        self.refuse(path, "do not have a vector for each")
+
+    def test_vectors_that_are_not_there_are_refused(
+        self, tiny_archive: Path, tmp_path: Path
+    ) -> None:
+        weights = torch.load(io.BytesIO(read_member(tiny_archive, "weights.th")))
+        (rows,) = (tensor for name, tensor in weights.items() if name.endswith(".rows"))
+        rows[1] = 999
+        file = io.BytesIO()
+        torch.save(weights, file)
+        path = repack(tiny_archive, tmp_path / "rows.tar.gz", change_weights(file.getvalue()))
+        self.refuse(path, "do not have a vector for each")
+
 
 class TestExtractedArchive:
     def test_is_what_allennlp_uses(self) -> None:

@@ -1,6 +1,6 @@
 import json
 from pathlib import Path
-from typing import List
+from typing import Any, List
 
 import pytest
 
@@ -15,6 +15,7 @@ from bidaf_plugin.commands.study import (
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.evaluation.learning_curves import Measurement, read_measurements
 from tests.cloze_helpers import tiny_cloze_params
+from tests.evaluation.run_helpers import write_run
 from tests.helpers import ROOT, tiny_params
 
 
@@ -65,6 +66,20 @@ class TestStudy:
         assert rows[0].startswith("variant,step,em,f1")
         for name in ("comparison.md", "comparison.png", "comparison.svg"):
             assert (tmp_path / name).stat().st_size > 100
+
+    @pytest.mark.parametrize("score", ["x", None, {}])
+    def test_a_damaged_score_is_named(self, score: Any, tmp_path: Path) -> None:
+        config = {"data_loader": {"batches_per_epoch": 2}}
+        folder = write_run(tmp_path / "one", config=config)
+        metrics = {"epoch": 0, "validation_loss": 1, "validation_em": 1, "validation_f1": score}
+        (folder / "metrics_epoch_0.json").write_text(json.dumps(metrics))
+        with pytest.raises(DataError, match="epoch_0.json: 'validation_f1' must be a number, fou"):
+            read_measurements(str(tmp_path), "one")
+
+    def test_a_config_without_steps_is_named(self, tmp_path: Path) -> None:
+        write_run(tmp_path / "one", config={"data_loader": 1})
+        with pytest.raises(DataError, match="one: its config has no number 'batches_per_epoch'"):
+            read_measurements(str(tmp_path), "one")
 
     def test_the_table_is_ranked_and_has_the_paper_s_scores(self) -> None:
         curves = {

@@ -2,6 +2,7 @@
 The fixes of bidaf_plugin/common/upstream_fixes.py which are not tested with their own module.
 """
 
+import json
 import multiprocessing
 import random
 import signal
@@ -13,6 +14,7 @@ from typing import Any, Dict
 import numpy
 import pytest
 import torch
+from allennlp.commands.train import train_model_from_file
 from allennlp.common import Params
 from allennlp.common import util as allennlp_util
 from allennlp.training import Checkpointer, Trainer
@@ -23,6 +25,7 @@ from allennlp.training.learning_rate_schedulers.pytorch_lr_schedulers import (
 )
 from allennlp.training.trainer import TrainerCheckpoint
 
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.upstream_fixes import let_workers_end
 from bidaf_plugin.training import AtomicCheckpointer, CarefulValidationTrainer, RandomStateCallback
 from bidaf_plugin.training.careful_validation_trainer import _untouched_random_numbers
@@ -141,6 +144,16 @@ class TestCarefulValidationTrainer:
 
     def test_is_what_a_config_gets(self) -> None:
         assert Trainer.by_name(Trainer.default_implementation).__self__ is CarefulValidationTrainer
+
+
+class TestCheckBeforeTraining:
+    @pytest.mark.parametrize("config", [[], "x", None, 1])
+    def test_a_config_is_an_object(self, config: Any, tmp_path: Path) -> None:
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(config))
+        with pytest.raises(DataError, match="the config must be a JSON object, found"):
+            train_model_from_file(path, tmp_path / "run")
+        assert not (tmp_path / "run").exists()
 
 
 class TestLetWorkersEnd:

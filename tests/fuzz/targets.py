@@ -11,7 +11,7 @@ import shutil
 import sys
 import tarfile
 import zipfile
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from random import Random
 from traceback import walk_tb
@@ -212,7 +212,8 @@ class _Material:
         elif command == "evaluate":
             allennlp("evaluate", self.archive, data)
         else:
-            allennlp("predict", self.archive, data, "--use-dataset-reader", "--silent")
+            options = ("--use-dataset-reader", "--silent", "--output-file", folder / "answers")
+            allennlp("predict", self.archive, data, *options)
 
     def read_lines(self, random: Random, folder: Path) -> None:
         is_cloze = random.random() < 0.3
@@ -253,7 +254,9 @@ def _is_at_work(error: TooLong) -> bool:
 
 def _damage(random: Random, content: bytes, is_json: bool) -> bytes:
     if is_json and random.random() < 0.8:
-        return to_json(mutate_json(random, json.loads(content)))
+        # What was damaged before may be no JSON any more.
+        with suppress(ValueError, RecursionError):
+            return to_json(mutate_json(random, json.loads(content)))
     return mutate_bytes(random, content)
 
 
@@ -264,10 +267,7 @@ def _damage_a_file(random: Random, folder: Path, pattern: str = "**/*") -> None:
     content = path.read_bytes()
     path.unlink()
     if kind == "damage":
-        # A second one of the same folder may meet what the first one has left.
-        is_json = path.suffix == ".json" and not path.with_suffix(".damaged").exists()
-        path.with_suffix(".damaged").touch()
-        path.write_bytes(_damage(random, content, is_json))
+        path.write_bytes(_damage(random, content, path.suffix == ".json"))
     elif kind == "empty":
         path.touch()
     elif kind == "folder":

@@ -32,6 +32,13 @@ class TestCarefulValidationTrainer:
         ):
             train_model(Params(params), str(tmp_path / "run"))
 
+    @pytest.mark.parametrize("num_epochs", [0, -1, 10**30])
+    def test_the_number_of_epochs_is_checked(self, num_epochs: int, tmp_path: Path) -> None:
+        params: Dict[str, Any] = tiny_cloze_params()
+        params["trainer"]["num_epochs"] = num_epochs
+        with pytest.raises(ConfigurationError, match="trainer.num_epochs must be from 1 to"):
+            train_model(Params(params), str(tmp_path / "run"))
+
     def test_recovering_a_finished_run_changes_nothing(self, tmp_path: Path) -> None:
         params: Dict[str, Any] = tiny_params("num_epochs:: 2")
         params.update(test_data_path=str(TINY_SQUAD), evaluate_on_test=True)
