@@ -47,6 +47,42 @@ def read_metrics(run: Path) -> Dict[str, float]:
     return json.loads((run / "metrics.json").read_text())
 
 
+def start(*arguments: str, log: Path) -> "subprocess.Popen[bytes]":
+    """A process that is not waited for. What it says goes to a file: a pipe that nobody reads fills up."""
+    with log.open("wb") as file:
+        return subprocess.Popen(
+            [ALLENNLP, *arguments],
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            stdin=subprocess.PIPE,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def wait_for(folder: Path, pattern: str, process: "subprocess.Popen[bytes]") -> None:
+    """Until a process has made a file."""
+    deadline = time.monotonic() + 300
+    while not list(folder.glob(pattern)):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def find_workers(pid: int) -> List[int]:
+    """The processes of distributed training that a process has started."""
+    workers = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = (path / "stat").read_text().rpartition(")")[2].split()[1]
+            command = (path / "cmdline").read_text()
+        except OSError:
+            # It has ended.
+            continue
+        if int(parent) == pid and "spawn_main" in command:
+            workers.append(int(path.name))
+    return sorted(workers)
+
+
 def assert_ended_well(process: "subprocess.CompletedProcess[str]") -> None:
     """Exit code 0, and neither warnings nor tracebacks on the screen."""
     output = process.stdout + process.stderr
@@ -184,19 +220,10 @@ class TestCommandLine:
         whole, killed = tmp_path / "whole", tmp_path / "killed"
         assert allennlp("train", str(config), "-s", str(whole)).returncode == 0
 
-        process = subprocess.Popen(
-            [ALLENNLP, "train", str(config), "-s", str(killed)],
-            cwd=ROOT,
-            env=ENVIRONMENT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        deadline = time.monotonic() + 300
-        while not (killed / checkpoint).exists():
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process = start("train", str(config), "-s", str(killed), log=tmp_path / "log")
+        wait_for(killed, checkpoint, process)
+        process.kill()
+        process.communicate()
         assert not (killed / "model.tar.gz").exists()
 
         recovered = allennlp("train", str(config), "-s", str(killed), "--recover")
@@ -208,3 +235,59 @@ class TestCommandLine:
                     assert metrics[name] == value, (path.name, name)
         best, best_of_killed = torch.load(whole / "best.th"), torch.load(killed / "best.th")
         assert all(torch.equal(best[name], best_of_killed[name]) for name in best)
+
+    @pytest.mark.parametrize("command", ["train", "predict"])
+    def test_being_told_to_end_is_one_word(
+        self, tmp_path: Path, tiny_archive: Path, command: str
+    ) -> None:
+        config, folder = write_config(tmp_path, "num_epochs:: 10000"), tmp_path / "folder"
+        folder.mkdir()
+        if command == "train":
+            arguments = ["train", str(config), "-s", str(folder / "run")]
+            started = "run/model_state_e1_b0.th"
+        else:
+            # It waits for questions.
+            arguments = [
+                "predict",
+                str(tiny_archive),
+                "-",
+                "--output-file",
+                str(folder / "answers"),
+            ]
+            started = "answers.*.tmp"
+        process = start(*arguments, log=tmp_path / "log")
+        wait_for(folder, started, process)
+        process.terminate()
+        process.wait(timeout=100)
+        output = (tmp_path / "log").read_text()
+        assert process.returncode == 128 + signal.SIGTERM
+        assert "Traceback" not in output
+        assert output.splitlines()[-1] == "Stopped"
+        assert not list(folder.rglob("*.tmp"))
+
+    @pytest.mark.parametrize("who", ["a process of it", "the command"])
+    def test_distributed_training_that_is_killed_ends_with_one_sentence(
+        self, tmp_path: Path, who: str
+    ) -> None:
+        choices = "num_epochs:: 10000, batch_size:: 1"
+        config = write_config(tmp_path, choices, distributed={"cuda_devices": [-1, -1]})
+        run = tmp_path / "run"
+        process = start("train", str(config), "-s", str(run), log=tmp_path / "log")
+        wait_for(run, "model_state_e1_b0.th", process)
+        workers = find_workers(process.pid)
+        assert len(workers) == 2
+        if who == "the command":
+            process.terminate()
+        else:
+            os.kill(workers[1], signal.SIGKILL)
+        process.wait(timeout=100)
+        output = (tmp_path / "log").read_text()
+        assert "Traceback" not in output
+        if who == "the command":
+            assert process.returncode == 128 + signal.SIGTERM
+            assert "Stopped" in output.splitlines()
+        else:
+            assert process.returncode == 1
+            (sentence,) = (line for line in output.splitlines() if line.startswith("Error: "))
+            assert "a process of distributed training has died" in sentence
+        assert find_workers(process.pid) == []

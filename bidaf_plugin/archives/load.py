@@ -167,6 +167,8 @@ def extracted_archive(resolved_archive_file: PathOrUrl, cleanup: bool = True) ->
 
 def install_archive_door() -> None:
     """Makes AllenNLP's commands load archives and folders of training runs this way."""
+    if archival.extracted_archive is extracted_archive:
+        return
     archival.extracted_archive = extracted_archive
     for name in ("evaluate", "predict", "_checklist_internal"):
         command = sys.modules.get(f"allennlp.commands.{name}")

@@ -90,9 +90,9 @@ def _one_sentence(error: BaseException) -> Optional[str]:
     # The others may notice it before torch does.
     is_lost = type(error).__name__ == "ProcessRaisedException" and _LOST_PROCESS.search(str(error))
     if is_lost or type(error).__name__ == "ProcessExitedException":
-        reason = "it has closed its connection" if is_lost else error
+        how = "it has closed its connection" if is_lost else str(error)
         return (
-            f"a process of distributed training has died ({reason}), maybe because there "
+            f"a process of distributed training has died ({how}), maybe because there "
             "was too little memory; --recover goes on from the last checkpoint"
         )
     # torch wraps what a process of a distributed run raises into the text of another exception, and

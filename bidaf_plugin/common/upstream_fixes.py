@@ -11,6 +11,9 @@ This is the whole list:
 | `--recover` of a finished run drops metrics | `training/careful_validation_trainer.py` |
 | a run killed between two files ends without its best weights | `training/careful_validation_trainer.py` |
 | a run killed while it saves cannot be recovered | `training/checkpointer.py` |
+| `--recover` fails if the newest checkpoint is damaged | `training/checkpointer.py` |
+| a full disk leaves part of a model.tar.gz | `training/whole_archive.py` |
+| a folder that cannot be written is found out late | `check_before_training`, here |
 | distributed validation leaves out questions | `training/careful_validation_trainer.py` |
 | training without any data ends with a model | `training/careful_validation_trainer.py` |
 | misspelt keys of the trainer are passed over | `training/careful_validation_trainer.py` |

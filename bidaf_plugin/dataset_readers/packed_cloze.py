@@ -17,6 +17,7 @@ import os
 import struct
 import zlib
 from bisect import bisect_right
+from itertools import pairwise
 from typing import Any, BinaryIO, Iterator, List, NamedTuple, Tuple
 
 from bidaf_plugin.common.errors import DataError
@@ -122,8 +123,11 @@ def _decode_records(raw: bytes) -> Iterator[Tuple[str, bytes]]:
         yield id, raw[content_start:position]
 
 
-def _check_index(index: Any) -> None:
-    """Raises a `ValueError` if it is none: what it says decides where to read, and how much."""
+def _check_index(index: Any, index_place: int) -> None:
+    """
+    Raises a `ValueError` if it is none: what it says decides where to read, and how much. Whether it is
+    right about each block shows when that is read.
+    """
     if not isinstance(index, dict) or "version" not in index:
         raise ValueError("its index is none")
     if index["version"] != VERSION:
@@ -135,10 +139,14 @@ def _check_index(index: Any) -> None:
     for number in (index.get("num_questions"), *places, *before):
         if not isinstance(number, int) or not 0 <= number < 1 << 63:
             raise ValueError("its index has something else than numbers")
-    # From 0 upwards, so that every question is in one of the blocks.
-    has_first = bool(before) and before[0] == 0
-    if len(places) != len(before) or before != sorted(before) or not has_first:
-        raise ValueError("its index does not count the questions of all blocks")
+    # From 0 upwards, so that every question is in one of the blocks, and none of these is empty.
+    for first, numbers in (
+        (0, [*before, index["num_questions"]]),
+        (HEAD.size, [*places, index_place]),
+    ):
+        is_rising = all(number < following for number, following in pairwise(numbers))
+        if len(places) != len(before) or numbers[0] != first or not is_rising:
+            raise ValueError("its index does not count the questions of all blocks")
 
 
 class PackedCloze:
@@ -156,14 +164,17 @@ class PackedCloze:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        index = self._read_index()
+        index, index_place = self._read_index()
         self.num_questions: int = index["num_questions"]
         self.checksum: int = index["checksum"]
         self._block_places: List[int] = index["block_places"]
         # How many questions stand before each block.
         self._questions_before: List[int] = index["questions_before"]
+        # Where the next block, or the index, must begin, and how many questions stand before it.
+        self._place_after = [*self._block_places[1:], index_place]
+        self._questions_to = [*self._questions_before[1:], self.num_questions]
 
-    def _read_index(self) -> Any:
+    def _read_index(self) -> Tuple[Any, int]:
         try:
             with open(self.path, "rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -174,7 +185,7 @@ class PackedCloze:
             if magic != TAIL_MAGIC or len(compressed) < length or zlib.crc32(compressed) != crc32:
                 raise ValueError("its index is missing")
             index = json.loads(zlib.decompressobj().decompress(compressed, _MAX_INDEX_SIZE))
-            _check_index(index)
+            _check_index(index, place)
         except (struct.error, ValueError, zlib.error, RecursionError) as error:
             raise DataError(
                 f"{self.path}: the packed file is truncated or damaged at its end ({error}): pack it "
@@ -185,7 +196,7 @@ class PackedCloze:
                 f"{self.path}: packed in version {index['version']!r} of the format, this is "
                 f"version {VERSION}: pack it again"
             )
-        return index
+        return index, place
 
     @property
     def num_blocks(self) -> int:
@@ -206,6 +217,9 @@ class PackedCloze:
                 try:
                     file.seek(self._block_places[block])
                     records = read_block(file)
+                    end_of_block = (file.tell(), before + len(records))
+                    if end_of_block != (self._place_after[block], self._questions_to[block]):
+                        raise ValueError("the index says otherwise where it ends")
                 except ValueError as error:
                     raise DataError(
                         f"{self.path}: the packed file is damaged after {before:,} questions, in its "

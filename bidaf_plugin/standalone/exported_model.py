@@ -1,4 +1,3 @@
-from math import isfinite
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Union
 
@@ -40,9 +39,7 @@ class ExportedModel:
         try:
             self._load(Artifact(path))
             # Sizes and names that do not fit together show here, and not at the first question.
-            answer = self.answer("Who built it?", "The mill was built by Ada Orn in 1871.")
-            if not isfinite(answer["confidence"]):
-                raise ValueError("its weights are no numbers to compute with")
+            self.answer("Who built it?", "The mill was built by Ada Orn in 1871.")
         except ExportedModelError:
             raise
         except Exception as error:
@@ -65,8 +62,6 @@ class ExportedModel:
             load_tensors(artifact.read("weights.safetensors")),
         )
         self._piece_settings: Dict[str, Any] = settings["pieces"]
-        # Long passages are rare, and none is tried.
-        PassageCutter(**self._piece_settings)
         self.manifest = artifact.manifest
         self.max_answer_length: Optional[int] = settings["max_answer_length"]
         self.no_answer_threshold: Optional[float] = settings["no_answer_threshold"]

@@ -100,9 +100,10 @@ class CarefulValidationTrainer(GradientDescentTrainer):
         """What was written down at the end of an epoch, before the run was interrupted."""
         try:
             with open(os.path.join(self._serialization_dir, f"metrics_epoch_{epoch}.json")) as file:
-                return json.load(file)
-        except (FileNotFoundError, json.JSONDecodeError):
+                metrics = json.load(file)
+        except (FileNotFoundError, ValueError, RecursionError):
             return {}
+        return metrics if isinstance(metrics, dict) else {}
 
     @overrides
     def get_checkpoint_state(self) -> Optional[TrainerCheckpoint]:

@@ -12,6 +12,7 @@ from bidaf_plugin.commands.predict import PredictManager, _is_given
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.models import AttentionFlow
 from bidaf_plugin.tokenizers import PtbTokenizer
+from tests.disk_helpers import nearly_full_disk
 from tests.helpers import TINY_SQUAD
 
 GOOD = {"id": "a", "question": "Who?", "passage": "It was Ada."}
@@ -50,6 +51,18 @@ def spy_on_batches(monkeypatch: pytest.MonkeyPatch) -> List[int]:
 class TestPredictManager:
     def test_is_what_allennlp_predict_uses(self) -> None:
         assert predict._PredictManager is PredictManager
+
+    def test_a_full_disk_leaves_no_part_of_the_answers(
+        self, tiny_archive: Path, tmp_path: Path
+    ) -> None:
+        source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+        source.write_text(f"{json.dumps(GOOD)}\n" * 50)
+        predictor = Predictor.from_path(tiny_archive)
+        manager = PredictManager(predictor, str(source), str(target), 10, False, False)
+        with pytest.raises(OSError, match="File too large") as raised, nearly_full_disk(5000):
+            manager.run()
+        assert raised.value.filename == str(target)
+        assert list(tmp_path.iterdir()) == [source]
 
     def test_answers_all_lines_in_order(self, tiny_archive: Path, tmp_path: Path) -> None:
         lines = [json.dumps({**GOOD, "id": str(n)}).encode() for n in range(5)]

@@ -1,3 +1,4 @@
+import errno
 import gzip
 import sys
 import tarfile
@@ -8,11 +9,12 @@ import pytest
 import torch
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
-from allennlp.common.util import prepare_environment
+from allennlp.common.util import SigTermReceived, prepare_environment
 from allennlp.data import Vocabulary
 from allennlp.data.data_loaders import MultiProcessDataLoader
 from allennlp.data.data_loaders.multiprocess_data_loader import WorkerError
 from allennlp.models import Model, load_archive
+from torch.multiprocessing.spawn import ProcessExitedException, ProcessRaisedException
 
 from bidaf_plugin.common.errors import DataError, install_error_messages
 from bidaf_plugin.dataset_readers import BidafClozeReader
@@ -186,6 +188,44 @@ class TestErrorMessages:
 
     def test_an_interruption_is_one_word(self, capsys: pytest.CaptureFixture) -> None:
         assert self.show(KeyboardInterrupt(), capsys) == "\nInterrupted\n"
+
+    def test_being_told_to_end_is_one_word(self, capsys: pytest.CaptureFixture) -> None:
+        with pytest.raises(SystemExit) as ended:
+            self.show(SigTermReceived(), capsys)
+        # What a shell makes of the signal.
+        assert ended.value.code == 143
+        assert capsys.readouterr().err == "\nStopped\n"
+
+    def test_a_full_disk_is_one_sentence(self, capsys: pytest.CaptureFixture) -> None:
+        shown = self.show(OSError(errno.ENOSPC, "No space left", "out.json"), capsys)
+        assert shown == "Error: out.json: No space left\n"
+        assert self.show(OSError(errno.ENOSPC, "No space left"), capsys) == "Error: No space left\n"
+
+        def train_model(serialization_dir: str) -> None:
+            """Stands for AllenNLP's, whose files are written without their names in the errors."""
+            raise OSError(errno.ENOSPC, "No space left")
+
+        with pytest.raises(OSError) as raised:
+            train_model("runs/full")
+        assert self.show(raised.value, capsys) == "Error: runs/full: No space left\n"
+        raised_there = (
+            "-- Process 0 terminated\nTraceback\nOSError: [Errno 28] No space left: 'x.th'\n"
+        )
+        shown = self.show(ProcessRaisedException(raised_there, 0, 1), capsys)
+        assert shown == "Error: [Errno 28] No space left: 'x.th'\n"
+
+    def test_a_process_of_distributed_training_that_was_killed(
+        self, capsys: pytest.CaptureFixture
+    ) -> None:
+        message = "process 1 terminated with signal SIGKILL"
+        lost = "RuntimeError: [gloo/transport/tcp/pair.cc:547] Connection closed by peer [::1]:80"
+        for error, reason in (
+            (ProcessExitedException(message, 1, 2, -9, "SIGKILL"), message),
+            (ProcessRaisedException(f"Traceback\n{lost}\n", 0, 1), "closed its connection"),
+        ):
+            (sentence,) = self.show(error, capsys).splitlines()
+            assert sentence.startswith("Error: a process of distributed training has died")
+            assert reason in sentence and "--recover" in sentence
 
     def test_what_we_must_mend_keeps_its_traceback(self, capsys: pytest.CaptureFixture) -> None:
         assert "Traceback" in self.show(ValueError("a bug"), capsys)

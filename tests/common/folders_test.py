@@ -4,6 +4,7 @@ import pytest
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.folders import check_can_be_written, check_folder
+from tests.disk_helpers import READ_ONLY, nearly_full_disk
 
 
 class TestFolders:
@@ -13,6 +14,9 @@ class TestFolders:
             check_can_be_written(tmp_path / "no" / "new.json")
         with pytest.raises(DataError, match="this is a folder"):
             check_can_be_written(tmp_path)
+        # It cannot be known of these.
+        check_can_be_written("/dev/full")
+        assert not list(tmp_path.iterdir())
 
     def test_check_folder(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
@@ -20,3 +24,20 @@ class TestFolders:
             check_folder(path)
         with pytest.raises(DataError, match="file: this is a file, not a folder"):
             check_folder(str(tmp_path / "file"))
+        with pytest.raises(DataError, match="file: this is a file, not a folder"):
+            check_folder(str(tmp_path / "file" / "new" / "folder"))
+
+    def test_a_relative_folder_that_is_not_there_yet(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        check_folder("new/folder/")
+        assert not list(tmp_path.iterdir())
+
+    def test_read_only_folders_and_full_disks(self, tmp_path: Path) -> None:
+        for check in (check_folder, check_can_be_written):
+            with pytest.raises(DataError, match=f"^{READ_ONLY}/new: cannot be written: "):
+                check(f"{READ_ONLY}/new")
+            with pytest.raises(DataError, match="new: cannot be written: "), nearly_full_disk(100):
+                check(str(tmp_path / "new"))
+        assert not list(tmp_path.iterdir())

@@ -117,8 +117,8 @@ class TestAtomicCheckpointer:
         checkpointer = Checkpointer.from_params(Params({}), serialization_dir=str(tmp_path))
         assert isinstance(checkpointer, AtomicCheckpointer)
         checkpointer.save_checkpoint(FakeTrainer(torch.ones(2)))
-        checkpoint = checkpointer.load_checkpoint()
-        assert checkpoint is not None and checkpoint[0]["weight"].tolist() == [1, 1]
+        state = checkpointer.load_checkpoint()
+        assert state is not None and state.model_state["weight"].tolist() == [1, 1]
         assert not list(tmp_path.glob("*.tmp"))
 
 

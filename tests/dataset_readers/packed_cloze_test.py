@@ -120,6 +120,11 @@ class TestPackedCloze:
             {"block_places": [], "questions_before": []},
             {"block_places": [16, 16], "questions_before": [3, 0]},
             {"block_places": [16], "questions_before": [3]},
+            {"num_questions": 0},
+            {"num_questions": 1},
+            {"block_places": [16, 16], "questions_before": [0, 1]},
+            {"block_places": [17], "questions_before": [0]},
+            {"block_places": [16, 1 << 40], "questions_before": [0, 5]},
             "[]",
             "7",
             "{}",
@@ -142,6 +147,27 @@ class TestPackedCloze:
         monkeypatch.undo()
         with pytest.raises(DataError, match="packed: .*damaged at its end"):
             PackedCloze(str(tmp_path / "packed"))
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            # One question of a block, and not the others; the first block, and not those behind it.
+            {"block_places": [16], "questions_before": [0], "num_questions": 1},
+            {"block_places": [16], "questions_before": [0]},
+            {"num_questions": 21},
+        ],
+    )
+    def test_an_index_that_hides_questions(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Dict[str, Any]
+    ) -> None:
+        dumps = json.dumps
+        with monkeypatch.context() as patched:
+            patched.setattr(json, "dumps", lambda index: dumps({**index, **change}))
+            patched.setattr(PackedCloze, "verify", lambda self: None)
+            write(tmp_path / "packed", RECORDS)
+        packed = PackedCloze(str(tmp_path / "packed"))
+        with pytest.raises(DataError, match="packed: .*the index says otherwise where it ends"):
+            contents(packed, 0, packed.num_questions)
 
     def test_other_versions_are_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -40,12 +40,12 @@ class TestReadRun:
         [b"\xff", b"[" * 100_000, b"[]", b'{"epoch": 3, "training_loss": ' + b"9" * 5_000],
     )
     def test_what_is_no_json_object_is_left_out(self, content: bytes, tmp_path: Path) -> None:
-        folder = write_run(tmp_path / "run")
+        folder = write_run(tmp_path / "run", config={"model": {}})
         (folder / "metrics_epoch_3.json").write_bytes(content)
         assert len(read_run(str(folder)).epochs) == 3
 
     def test_a_number_of_thousands_of_digits_is_infinite(self, tmp_path: Path) -> None:
-        folder = write_run(tmp_path / "run")
+        folder = write_run(tmp_path / "run", config={"model": {}})
         content = f'{{"epoch": 3, "training_loss": {"9" * 5_000}}}'
         (folder / "metrics_epoch_3.json").write_text(content)
         run = read_run(str(folder))
@@ -54,7 +54,7 @@ class TestReadRun:
 
     @pytest.mark.parametrize("epoch", [2, "3", None, [3]])
     def test_an_epoch_is_that_of_its_file(self, epoch: Any, tmp_path: Path) -> None:
-        folder = write_run(tmp_path / "run")
+        folder = write_run(tmp_path / "run", config={"model": {}})
         (folder / "metrics_epoch_3.json").write_text(json.dumps({"epoch": epoch}))
         with pytest.raises(DataError, match="metrics_epoch_3.json: 'epoch' must be that"):
             read_run(str(folder))

@@ -48,6 +48,15 @@ class TestCarefulValidationTrainer:
         train_model(Params(params), str(tmp_path), recover=True)
         assert read_metrics(tmp_path) == metrics
 
+    @pytest.mark.parametrize("content", [b"\xff", b"[" * 100_000, b"[]", b"9" * 5_000])
+    def test_recovering_does_without_damaged_metrics(self, content: bytes, tmp_path: Path) -> None:
+        params: Dict[str, Any] = tiny_cloze_params()
+        train_model(Params(deepcopy(params)), str(tmp_path))
+        best = read_metrics(tmp_path)["best_validation_accuracy"]
+        (tmp_path / "metrics_epoch_0.json").write_bytes(content)
+        train_model(Params(params), str(tmp_path), recover=True)
+        assert read_metrics(tmp_path)["best_validation_accuracy"] == best
+
     def test_a_run_that_ran_out_of_patience_is_finished(self, tmp_path: Path) -> None:
         params: Dict[str, Any] = tiny_params("num_epochs:: 5")
         params["trainer"].update(patience=1, optimizer={"type": "sgd", "lr": 0.0})
