@@ -10,7 +10,7 @@ import torch
 from allennlp.commands import evaluate, predict
 from allennlp.models import archival, load_archive
 
-from bidaf_plugin.archives.load import extracted_archive
+from bidaf_plugin.archives.load import extracted_archive, install_archive_door
 from bidaf_plugin.common import tar_files
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import (
@@ -163,6 +163,11 @@ class TestLoad:
 class TestExtractedArchive:
     def test_is_what_allennlp_uses(self) -> None:
         assert archival.extracted_archive is extracted_archive
+
+    def test_is_installed_once(self) -> None:
+        add_subparser = predict.Predict.add_subparser
+        install_archive_door()
+        assert predict.Predict.add_subparser is add_subparser
 
     def test_extracts_files_in_folders_and_cleans_up(self, tmp_path: Path) -> None:
         path = tmp_path / "a.tar.gz"
