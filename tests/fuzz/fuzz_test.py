@@ -64,6 +64,18 @@ class TestTargets:
         assert not failures, "\n\n".join(map(str, failures.values()))
         assert endings.total() == num_inputs and endings[SENTENCE] > 0
 
+    @pytest.mark.parametrize("name", sorted(_INPUTS.keys() - {"requests"}))
+    def test_the_same_inputs_undamaged_are_fine(
+        self, name: str, targets: dict[str, Target], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # Else nothing but the first check of many would ever be tried.
+        for mutate in ("mutate_bytes", "mutate_json", "mutate_tar", "_damage_tensors"):
+            monkeypatch.setattr(f"tests.fuzz.targets.{mutate}", lambda random, value: value)
+        monkeypatch.setattr("tests.fuzz.targets._damage_a_file", lambda *arguments: None)
+        for number in range(2):
+            ending, shown = run_input(name, targets[name], 0, number, tmp_path)
+            assert ending == FINE, shown
+
     def test_every_target_is_run(self, targets: dict[str, Target]) -> None:
         assert set(targets) == set(_INPUTS)
 

@@ -341,16 +341,20 @@ _HEADERS = {
 
 def send_request(random: Random, client: TestClient) -> None:
     """A damaged request; most of them are questions."""
-    path = random.choice(_PATHS[:3] if random.random() < 0.8 else _PATHS)
-    record = random.choice([RECORD, {**_CLOZE_RECORD, "model": "cloze"}])
-    body: Any = {**record, "id": "1", "n_best": 2, "model": "tiny"}
-    if path == "/api/answers":
-        body = {"questions": [record, record], "model": "tiny"}
+    is_question = random.random() < 0.8
+    path = random.choice(_PATHS[:3] if is_question else _PATHS)
+    model, record = random.choice([("tiny", RECORD), ("cloze", _CLOZE_RECORD)])
+    body: Any = {**record, "model": model}
+    if path == "/api/answer":
+        body.update(id="1", n_best=2)
+    elif path == "/api/answers":
+        body = {"questions": [{**record, "id": "1"}, {**record, "n_best": 2}], "model": model}
     headers = {"content-type": "application/json"}
     for name in random.sample(sorted(_HEADERS), random.choice([0, 0, 0, 1, 2])):
         headers[name] = random.choice(_HEADERS[name])
+    methods = ["POST" if is_question else "GET"] * 15 + ["HEAD", "PUT", "OPTIONS", "X" * 100]
     response = client.request(
-        random.choice(["POST"] * 8 + ["GET", "HEAD", "PUT", "OPTIONS", "X" * 100]),
+        random.choice(methods),
         path,
         content=_damage(random, to_json(body), is_json=True),
         headers=[(name, value.encode("latin-1")) for name, value in headers.items()],
