@@ -84,11 +84,14 @@ _REFUSED_ARGUMENTS = {
     "serialization_dir",
     "vocab",
 }
-# Numbers that a table of the text has as columns, or that are counted to, without weights to go with them.
+# Numbers that are counted to, or that a table of the text has as columns, before there are weights.
 _LARGEST = {
     "max_word_length": 1_000,
     "min_padding_length": 1_000,
     "num_entities": 100_000,
+    "num_highway_layers": 1_000,
+    "num_hops": 1_000,
+    "num_layers": 1_000,
     "num_workers": 64,
 }
 # What is built from the config of an archive, by AllenNLP's commands and ours.

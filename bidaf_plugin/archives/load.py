@@ -245,8 +245,8 @@ def _check_files(
     config: Dict[str, Any], folder: str, weights_path: str, archive_path: PathOrUrl
 ) -> None:
     """That everything is in the archive, and no larger when it is loaded than it is there."""
-    vocabulary = os.path.join(folder, "vocabulary")
-    if not os.path.isdir(vocabulary):
+    vocabulary = Path(folder, "vocabulary")
+    if not vocabulary.is_dir():
         raise DataError(f"{archive_path}: there is no folder 'vocabulary' in it")
     num_bytes = os.path.getsize(weights_path)
     with zipfile.ZipFile(weights_path) as weights:
@@ -255,23 +255,25 @@ def _check_files(
     for number in range(len(config["model"].get("members", ()))):
         if not os.path.isdir(os.path.join(folder, MEMBERS_FOLDER, str(number))):
             raise DataError(f"{archive_path}: there is no member {MEMBERS_FOLDER}/{number} in it")
+    # By the names that AllenNLP gives to what is in the files.
+    num_words = {path.name.replace(".txt", ""): _count_lines(path) for path in vocabulary.iterdir()}
     for embedder in _embedders(config["model"]):
-        namespace = str(embedder.get("vocab_namespace", "tokens"))
-        path = os.path.join(vocabulary, f"{os.path.basename(namespace)}.txt")
-        if not os.path.exists(path):
-            continue
-        with open(path, "rb") as file:
-            num_words = sum(1 for _ in file)
+        words = num_words.get(embedder.get("vocab_namespace", "tokens"), 0)
         # Two bytes for each number, in half precision.
-        if 2 * num_words * embedder["embedding_dim"] > num_bytes:
+        if 2 * words * embedder["embedding_dim"] > num_bytes:
             raise DataError(
                 f"{archive_path}: its config has {embedder['embedding_dim']:,} numbers for each of "
-                f"{num_words:,} words, which its weights do not have"
+                f"{words:,} words, which its weights do not have"
             )
 
 
 def _check_vectors(model: Model, archive_path: PathOrUrl) -> None:
     """That every word has a vector: the sizes of these tables are known from the weights alone."""
+    for namespace in model.vocab.get_namespaces():
+        words = model.vocab.get_token_to_index_vocabulary(namespace)
+        if len(words) < len(model.vocab.get_index_to_token_vocabulary(namespace)):
+            # AllenNLP counts it once, and gives it the later place.
+            raise DataError(f"{archive_path}: its vocabulary {namespace!r:.60} has a word twice")
     for module in model.modules():
         if isinstance(module, FixedAndTrainedEmbedder):
             num_words = model.vocab.get_vocab_size(module.vocab_namespace)
@@ -282,6 +284,11 @@ def _check_vectors(model: Model, archive_path: PathOrUrl) -> None:
                     f"{archive_path}: its vocabulary has {num_words:,} words, and its weights do not "
                     "have a vector for each"
                 )
+
+
+def _count_lines(path: Path) -> int:
+    with open(path, "rb") as file:
+        return sum(1 for _ in file)
 
 
 def _embedders(value: Any) -> Iterator[Dict[str, Any]]:

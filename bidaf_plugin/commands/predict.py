@@ -18,6 +18,7 @@ from bidaf_plugin.common.errors import BadLine, DataError
 from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.common.folders import check_can_be_written
 from bidaf_plugin.common.line_chunks import chunks_of_file, chunks_of_stream
+from bidaf_plugin.common.strict_json import read_json
 from bidaf_plugin.predictors.question_predictor import QuestionPredictor
 from bidaf_plugin.predictors.records import id_of
 
@@ -144,7 +145,7 @@ class PredictManager(predict._PredictManager):
 def _id_of(line: bytes) -> JsonDict:
     """The id of a question that cannot be used, if it can be read."""
     try:
-        record = json.loads(line.decode("utf-8"))
+        record = read_json(line.decode("utf-8"))
     except (ValueError, RecursionError):
         return {}
     id = id_of(record) if isinstance(record, dict) else None

@@ -123,6 +123,8 @@ def load_configs(variants: Dict[str, str], overrides: str = "") -> Dict[str, Dic
     tasks: Dict[str, str] = {}
     for name, path in variants.items():
         configs[name] = Params.from_file(path, overrides).as_dict(quiet=True)
+        if not isinstance(configs[name], dict):
+            raise DataError(f"{path}: the config must be a JSON object")
         for key in ("model", "data_loader", "trainer"):
             if key not in configs[name]:
                 raise DataError(f"{path}: the config has no key {key!r}")

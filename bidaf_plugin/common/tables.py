@@ -1,8 +1,13 @@
 import csv
 import io
+import re
 from typing import Any, Iterable, Sequence
 
 from bidaf_plugin.common.files import write_atomically
+
+# Spreadsheet programs take such cells for formulas, which may call other programs. Some drop blanks
+# before they look, and some know the wide forms of these characters. JavaScript reads it as well.
+FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> str:
@@ -26,8 +31,11 @@ def write_csv(path: str, rows: Iterable[Sequence[Any]], for_spreadsheets: bool =
     rows : `Iterable[Sequence[Any]]`
         The first one has the names of the columns.
     for_spreadsheets : `bool`, optional (default = `False`)
-        Whether to begin with the mark without which some programs take UTF-8 for something else.
+        Whether to begin with the mark without which some programs take UTF-8 for something else, and
+        to put an apostrophe before what they would take for a formula.
     """
+    if for_spreadsheets:
+        rows = [[f"'{cell}" if FORMULA.match(str(cell)) else cell for cell in row] for row in rows]
     content = io.StringIO()
     csv.writer(content).writerows(rows)
     # Halves of characters (lone surrogates), which JSON files can hold, cannot be written.

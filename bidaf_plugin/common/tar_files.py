@@ -15,6 +15,14 @@ from bidaf_plugin.common.errors import DataError
 # What a header for a long name or the like may hold, and all headers of an archive together.
 _MAX_HEADER_BYTES = 64 * 1024
 _MAX_HEADERS_BYTES = 4 * 1024**2
+# Those that tarfile reads into memory.
+_EXTENDED_HEADERS = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
 # Beyond this no file can be read: there are no numbers for places in it.
 MAX_FILE_BYTES = 1 << 62
 # What an archive may hold, unpacked: far more than a model of this plugin has, and far more than numbers
@@ -30,8 +38,7 @@ class BoundedTarInfo(tarfile.TarInfo):
     @classmethod
     def frombuf(cls, buf: Union[bytes, bytearray], encoding: str, errors: str) -> "BoundedTarInfo":
         header = super().frombuf(buf, encoding, errors)
-        is_content = header.isreg() or header.type not in tarfile.SUPPORTED_TYPES
-        limit = MAX_FILE_BYTES if is_content else _MAX_HEADER_BYTES
+        limit = _MAX_HEADER_BYTES if header.type in _EXTENDED_HEADERS else MAX_FILE_BYTES
         if not 0 <= header.size <= limit:
             raise tarfile.ReadError(f"a header of {header.size:,} bytes")
         return header

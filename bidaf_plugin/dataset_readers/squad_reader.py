@@ -58,7 +58,8 @@ class BidafSquadReader(DatasetReader):
     tokenizer : `Tokenizer`, optional (default = `PtbTokenizer()`)
         For passages.
     question_tokenizer : `Tokenizer`, optional (default = `tokenizer`)
-        For questions. The authors cut compounds in contexts but not in questions.
+        For questions. The authors cut compounds in contexts but not in questions: `{"type": "ptb",
+        "split_compounds": false, "whole_compounds": true}`.
     token_indexers : `Dict[str, TokenIndexer]`, optional
         Default: `{"tokens": WordIdIndexer(lowercase_tokens=True)}`.
     max_question_length : `int`, optional (default = `None`)

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, NamedTuple, Sequence, Union
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.html import render
-from bidaf_plugin.common.tables import align_columns
+from bidaf_plugin.common.tables import FORMULA, align_columns
 from bidaf_plugin.dataset_readers.squad_json import read_bytes
 from bidaf_plugin.evaluation.error_classes import (
     ERROR_CLASSES,
@@ -60,6 +60,7 @@ def sheet_as_html(sample: Sequence[AnsweredQuestion], title: str, description: s
     data: Dict[str, Any] = {
         "key": description,
         "columns": COLUMNS,
+        "formula": FORMULA.pattern,
         "rows": sheet_rows(sample),
         "classes": [error_class.name for error_class in ERROR_CLASSES],
     }

@@ -25,7 +25,6 @@ from bidaf_plugin.modules.seq2seq_encoders import (
     SelfAttentionEncoder,
     UnpackedLstmEncoder,
 )
-from bidaf_plugin.nn.lstm_recurrence import join_directions
 
 
 def describe_encoder(encoder: Seq2SeqEncoder, place: str) -> List[Description]:
@@ -63,9 +62,12 @@ def _describe_lstm(lstm: torch.nn.LSTM, place: str) -> Description:
         refuse(place, "an LSTM without biases or with a projection")
     tensors: Dict[str, torch.Tensor] = {}
     for layer in range(lstm.num_layers):
-        # Of both directions: the order of `all_weights` is that of layers, and of directions in them.
-        weights = join_directions(lstm.all_weights[2 * layer : 2 * layer + 2])
-        tensors.update(with_prefix(str(layer), weights._asdict()))
+        for direction, suffix in (("forward", ""), ("backward", "_reverse")):
+            weights = {
+                name: getattr(lstm, f"{name}_l{layer}{suffix}").detach()
+                for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            }
+            tensors.update(with_prefix(f"{layer}.{direction}", weights))
     return Description({"type": "bilstm"}, tensors)
 
 

@@ -22,7 +22,10 @@ def describe_tokenizers(reader: DatasetReader) -> Dict[str, Any]:
     for name, tokenizer in tokenizers.items():
         check_type(tokenizer, (PtbTokenizer,), name)
     return {
-        name: {"split_compounds": tokenizer._split_compounds}
+        name: {
+            "split_compounds": tokenizer._split_compounds,
+            "whole_compounds": tokenizer._whole_compounds,
+        }
         for name, tokenizer in tokenizers.items()
     }
 

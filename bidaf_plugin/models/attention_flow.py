@@ -1,5 +1,5 @@
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional
 
 import torch
 from allennlp.common.checks import ConfigurationError, check_dimensions_match
@@ -10,21 +10,17 @@ from allennlp.nn import InitializerApplicator, util
 from overrides import overrides
 
 from bidaf_plugin.modules.bi_attention import BiAttention
-from bidaf_plugin.modules.fast_dropout import FastDropout
+from bidaf_plugin.modules.dropout import Dropout
 from bidaf_plugin.modules.output_layers import OutputLayer
 from bidaf_plugin.modules.seq2seq_encoders import QuestionAwareEncoder
-from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import encode
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
-from bidaf_plugin.nn.distinct import (
-    embeds_words_alone,
-    find_distinct_rows,
-    find_distinct_words,
-    keep_words_apart,
-)
 from bidaf_plugin.nn.encoded_text import EncodedText
 from bidaf_plugin.nn.entities import separate_windows
-from bidaf_plugin.nn.parts import number_of_parts, run_in_parts
-from bidaf_plugin.nn.passage_vectors import PassageVectors, RepeatedVectors, WholeVectors
+
+try:
+    from bidaf_plugin.fast import distinct_words
+except ImportError:  # What is fast can be left out: every word is then embedded where it stands.
+    distinct_words = None  # type: ignore[assignment]
 
 
 @Model.register("attention_flow")
@@ -57,9 +53,8 @@ class AttentionFlow(Model):
     num_highway_layers : `int`, optional (default = `2`)
         0 for no highway network.
     dropout : `float`, optional (default = `0.2`)
-        On the input of the contextual layer and on the query-aware passage, which the modelling and the
-        output layer read. (The other dropouts of the paper belong to the character CNN and to the
-        output layer.)
+        On what the contextual and the modelling layer read. (The other dropouts of the paper belong to
+        the character CNN, to the layers of a stacked LSTM and to the output layer.)
     initializer : `InitializerApplicator`, optional
     """
 
@@ -87,9 +82,10 @@ class AttentionFlow(Model):
         self._attention = attention
         self._modeling_layer = modeling_layer
         self._output_layer = output_layer
-        self._dropout = FastDropout(dropout)
-        self._embeds_words_alone = embeds_words_alone(text_field_embedder)
-        self._find_words = find_distinct_words
+        self._dropout = Dropout(dropout)
+        self._embeds_distinct_words = (
+            distinct_words is not None and distinct_words.embeds_words_alone(text_field_embedder)
+        )
         # For torch's `DistributedDataParallel`, which would send all buffers to all processes before each
         # step. These never change, and every process makes the same from vocabulary and file.
         self._ddp_params_and_buffers_to_ignore = _fixed_vectors(self)
@@ -147,42 +143,55 @@ class AttentionFlow(Model):
         `Dict[str, Any]`
             What the output layer returns, and `metadata`.
         """
-        question_mask = util.get_text_field_mask(question)
-        # Shape: (batch_size, question_length, encoding_dim)
-        encoded_question = self._encode(question, question_mask)
+        # Shape: (batch_size, question_length) and (batch_size, question_length, encoding_dim)
+        question_mask, _, encoded_question = self.encode(question)
         windows = {}
         if self._output_layer.reads_windows:
             passage, windows["windows"] = separate_windows(passage)
             # From here on the batch is one of windows, each with its question.
             encoded_question = encoded_question[windows["windows"].example_of_window]
             question_mask = question_mask[windows["windows"].example_of_window]
-        passage_mask = util.get_text_field_mask(passage)
-        # Shape: (batch_size, passage_length, encoding_dim)
-        encoded_passage = self._encode(passage, passage_mask)
-        encoded = (encoded_passage, passage_mask, encoded_question, question_mask)
-        num_parts = self._number_of_parts(passage_mask)
-        if num_parts == 1:
-            output_dict = self._answer(encoded, {**windows, **targets})
+        # Shape: (batch_size, passage_length) and (batch_size, passage_length, encoding_dim)
+        passage_mask, _, encoded_passage = self.encode(passage)
+        if self._attention is not None:
+            # Shape: (batch_size, passage_length, query_aware_dim)
+            query_aware_passage = self._attention(
+                encoded_passage, passage_mask, encoded_question, question_mask
+            ).query_aware_passage
+            # Shape: (batch_size, passage_length, modeled_dim)
+            modeled_passage = self._modeling_layer(self._dropout(query_aware_passage), passage_mask)
         else:
-            outputs = run_in_parts(
-                lambda rows: self._answer([tensor[rows] for tensor in encoded], {}),
-                len(passage_mask),
-                num_parts,
+            query_aware_passage = encoded_passage
+            # Shape: (batch_size, passage_length, modeled_dim)
+            modeled_passage = self._modeling_layer(
+                encoded_passage, passage_mask, encoded_question, question_mask
             )
-            output_dict = self._output_layer.join_parts(outputs, **targets)
+        output_dict = self._output_layer(
+            query_aware_passage, modeled_passage, passage_mask, **windows, **targets
+        )
         if targets:
             self._output_layer.update_metrics(output_dict, metadata, **targets)
         output_dict["metadata"] = metadata
         return output_dict
 
     def encode(self, text: TextFieldTensors) -> EncodedText:
-        """The first three layers, each position by itself: for a look inside."""
+        """The first three layers."""
+        if self._embeds_distinct_words:
+            encoded_text = distinct_words.encode_distinct(
+                text, self._embed, self._contextualize, has_dropout=self.training
+            )
+            if encoded_text is not None:
+                return encoded_text
         mask = util.get_text_field_mask(text)
         # Shape: (batch_size, num_tokens, embedding_dim)
-        embedded = self._highway(self._text_field_embedder(text))
-        # Shape: (batch_size, num_tokens, encoding_dim)
-        encoded = self._contextual_layer(self._dropout(embedded), mask)
-        return EncodedText(mask, embedded, encoded)
+        embedded = self._embed(text)
+        return EncodedText(mask, embedded, self._contextualize(embedded, mask))
+
+    def _embed(self, text: TextFieldTensors) -> torch.Tensor:
+        return self._highway(self._text_field_embedder(text))
+
+    def _contextualize(self, embedded: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return self._contextual_layer(self._dropout(embedded), mask)
 
     @contextmanager
     def words_apart(self) -> Iterator[None]:
@@ -190,70 +199,11 @@ class AttentionFlow(Model):
         While it lasts, a word that a text has twice is embedded twice, at its own positions, so that
         the gradients of the text field embedder's output are by position.
         """
-        self._find_words = keep_words_apart
+        embeds_distinct_words, self._embeds_distinct_words = self._embeds_distinct_words, False
         try:
             yield
         finally:
-            self._find_words = find_distinct_words
-
-    def _encode(self, text: TextFieldTensors, mask: torch.BoolTensor) -> torch.Tensor:
-        """
-        The first three layers. What occurs several times in a batch is computed once: a word, and a
-        passage that several questions share.
-        """
-        distinct_words = self._find_words(text) if self._embeds_words_alone else None
-        if distinct_words is None:
-            return self.encode(text).encoded
-        words, word_at_position = distinct_words
-        # Shape: (num_distinct_words, embedding_dim)
-        embedded_words = self._highway(self._text_field_embedder(words)).squeeze(0)
-        # Shape: (num_distinct_texts,) and (batch_size,)
-        representatives, copies = find_distinct_rows(word_at_position)
-        embedded = RepeatedVectors(embedded_words, word_at_position[representatives])
-        # Shape: (num_distinct_texts, num_tokens, encoding_dim)
-        encoded = encode(
-            self._contextual_layer, embedded.drop(self._dropout), mask[representatives]
-        )
-        # Shape: (batch_size, num_tokens, encoding_dim)
-        return encoded[copies]
-
-    def _number_of_parts(self, passage_mask: torch.Tensor) -> int:
-        """Into how many parts the batch is divided, see `run_in_parts`."""
-        # Whoever has hung a hook into a layer wants to see the batch.
-        is_watched = any(module._forward_hooks for module in self.modules() if module is not self)
-        if self.training or is_watched or not self._output_layer.can_join_parts:
-            return 1
-        return number_of_parts(len(passage_mask), passage_mask.device)
-
-    def _answer(
-        self, encoded: Sequence[torch.Tensor], further: Mapping[str, Any]
-    ) -> Dict[str, Any]:
-        """The last three layers: `H`, its mask, `U` and its mask, and what else the output layer gets."""
-        _, passage_mask, _, _ = encoded
-        query_aware_passage, modeled_passage = self._attend_and_model(*encoded)
-        return self._output_layer(query_aware_passage, modeled_passage, passage_mask, **further)
-
-    def _attend_and_model(
-        self,
-        encoded_passage: torch.Tensor,
-        passage_mask: torch.Tensor,
-        encoded_question: torch.Tensor,
-        question_mask: torch.Tensor,
-    ) -> Tuple[PassageVectors, torch.Tensor]:
-        """The fourth and the fifth layer."""
-        if self._attention is None:
-            # The modelling layer has its own dropout on what it makes of passage and question.
-            # Shape: (batch_size, passage_length, modeled_dim)
-            modeled_passage = self._modeling_layer(
-                encoded_passage, passage_mask, encoded_question, question_mask
-            )
-            return WholeVectors(self._dropout(encoded_passage)), modeled_passage
-        attended = self._attention(encoded_passage, passage_mask, encoded_question, question_mask)
-        # The modelling and the output layer read the same: one dropout serves both.
-        query_aware_passage = attended.query_aware_passage.drop(self._dropout)
-        # Shape: (batch_size, passage_length, modeled_dim)
-        modeled_passage = encode(self._modeling_layer, query_aware_passage, passage_mask)
-        return query_aware_passage, modeled_passage
+            self._embeds_distinct_words = embeds_distinct_words
 
     @overrides
     def get_metrics(self, reset: bool = False) -> Dict[str, float]:

@@ -7,13 +7,12 @@ from allennlp.modules.matrix_attention import MatrixAttention
 from allennlp.nn import util
 
 from bidaf_plugin.modules.fusion import Fusion
-from bidaf_plugin.nn.passage_vectors import PassageVectors
 
 
 class AttentionFlowOutput(NamedTuple):
     """
-    query_aware_passage : `PassageVectors`
-        `G`, of shape `(batch_size, passage_length, output_dim)`.
+    query_aware_passage : `torch.Tensor`
+        `G`, shape `(batch_size, passage_length, output_dim)`.
     passage_question_attention : `torch.Tensor`
         `a`, shape `(batch_size, passage_length, question_length)`: how much each context word
         attends to each query word. Each row sums to 1.
@@ -22,7 +21,7 @@ class AttentionFlowOutput(NamedTuple):
         to 1. None without query-to-context attention.
     """
 
-    query_aware_passage: PassageVectors
+    query_aware_passage: torch.Tensor
     passage_question_attention: torch.Tensor
     question_passage_attention: Optional[torch.Tensor]
 
@@ -112,9 +111,7 @@ class BiAttention(torch.nn.Module, FromParams):
         output = self._attend(encoded_passage, passage_mask, encoded_question, question_mask)
         for hop in self._hops:
             # Shape: (batch_size, passage_length, encoding_dim)
-            encoded_passage = encoded_passage + torch.tanh(
-                output.query_aware_passage.project(hop.weight, hop.bias)
-            )
+            encoded_passage = encoded_passage + torch.tanh(hop(output.query_aware_passage))
             output = self._attend(encoded_passage, passage_mask, encoded_question, question_mask)
         return output
 
@@ -134,6 +131,8 @@ class BiAttention(torch.nn.Module, FromParams):
             question_mask.unsqueeze(1),
             memory_efficient=True,
         )
+        # Shape: (batch_size, passage_length, encoding_dim)
+        attended_question = passage_question_attention @ encoded_question
         question_passage_attention, attended_passage = None, None
         if self._fusion.uses_attended_passage():
             # Shape: (batch_size, passage_length)
@@ -144,10 +143,8 @@ class BiAttention(torch.nn.Module, FromParams):
             )
             # Shape: (batch_size, 1, encoding_dim)
             attended_passage = question_passage_attention.unsqueeze(1) @ encoded_passage
-
-        query_aware_passage = self._fusion(
-            encoded_passage, encoded_question, passage_question_attention, attended_passage
-        )
+        # Shape: (batch_size, passage_length, output_dim)
+        query_aware_passage = self._fusion(encoded_passage, attended_question, attended_passage)
         return AttentionFlowOutput(
             query_aware_passage, passage_question_attention, question_passage_attention
         )

@@ -1,4 +1,3 @@
-import json
 import warnings
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
@@ -9,6 +8,7 @@ from allennlp.predictors import Predictor
 from overrides import overrides
 
 from bidaf_plugin.common.errors import BadLine, DataError
+from bidaf_plugin.common.strict_json import read_json
 
 
 class QuestionPredictor(Predictor):
@@ -71,8 +71,8 @@ class QuestionPredictor(Predictor):
     @overrides
     def load_line(self, line: str) -> JsonDict:
         try:
-            record = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+            record = read_json(line)
+        except (ValueError, RecursionError) as error:
             raise DataError(f"not JSON ({error})") from error
         self.check(record)
         return record

@@ -2,6 +2,7 @@ import json
 import sys
 import time
 from datetime import UTC, datetime
+from http import HTTPMethod
 from typing import Any, Dict, Optional, TextIO
 
 from starlette.routing import BaseRoute
@@ -38,6 +39,8 @@ class AccessLog:
             return
         started = time.perf_counter()
         status = 500
+        # Clients may make up any number of others.
+        method = scope["method"] if scope["method"] in HTTPMethod.__members__ else "other"
         notes: Dict[str, Any] = scope.setdefault(NOTES, {})
 
         async def send_and_look(message: Message) -> None:
@@ -54,15 +57,17 @@ class AccessLog:
         finally:
             self._service.num_open_requests -= 1
             seconds = time.perf_counter() - started
-            self._service.metrics.observe_request(scope["method"], _route(scope), status, seconds)
-            self._write(scope, status, seconds, notes)
+            self._service.metrics.observe_request(method, _route(scope), status, seconds)
+            self._write(scope, method, status, seconds, notes)
 
-    def _write(self, scope: Scope, status: int, seconds: float, notes: Dict[str, Any]) -> None:
+    def _write(
+        self, scope: Scope, method: str, status: int, seconds: float, notes: Dict[str, Any]
+    ) -> None:
         client = scope.get("client")
         line = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "client": client[0] if client else None,
-            "method": scope["method"],
+            "method": method,
             "path": scope["path"][:200],
             "status": status,
             "milliseconds": round(seconds * 1000, 1),

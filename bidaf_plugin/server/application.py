@@ -15,6 +15,7 @@ from bidaf_plugin.server.host_check import LOOPBACK, HostCheck
 from bidaf_plugin.server.routes import make_router
 from bidaf_plugin.server.security_headers import SecurityHeaders
 from bidaf_plugin.server.service import Service
+from bidaf_plugin.server.whole_files import WholeFiles
 
 _FOLDER = Path(__file__).parent
 _DESCRIPTION = """\
@@ -62,6 +63,7 @@ def create_application(
     # The last one is the outermost.
     routes = (route for route in router.routes if isinstance(route, APIRoute))
     posts = {route.path for route in routes if "POST" in (route.methods or ())}
+    app.add_middleware(WholeFiles)
     app.add_middleware(BodyCheck, paths=posts, timeout=service.timeout)
     if allowed_hosts is not None:
         app.add_middleware(HostCheck, allowed=allowed_hosts)

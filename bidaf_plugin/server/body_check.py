@@ -1,13 +1,14 @@
 import asyncio
-import json
-from typing import Collection, Optional
+from typing import Any, Collection, List, Optional, Tuple
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bidaf_plugin.common.strict_json import read_json
 from bidaf_plugin.server.errors import RequestError
+from bidaf_plugin.server.schemas import MAX_NAMES
 
 MAX_BODY_BYTES = 1_000_000
 # Where the scope of a request has the route of one that was refused before it got there.
@@ -84,13 +85,20 @@ def _check_type(content_type: str) -> None:
 
 def _check_json(body: bytes) -> None:
     try:
-        json.loads(body.decode("utf-8"))
+        read_json(body.decode("utf-8"), _check_size)
     except UnicodeDecodeError as error:
         raise RequestError(400, f"the body is not UTF-8 (byte {error.start})") from error
     except RecursionError as error:
         raise RequestError(400, "the body is too deeply nested") from error
     except ValueError as error:
         raise RequestError(400, f"the body is not JSON: {error}") from error
+
+
+def _check_size(pairs: List[Tuple[str, Any]]) -> None:
+    # Each field that is not known becomes an error, and a hundred thousand of them take a second, in
+    # which the server does nothing else.
+    if len(pairs) > MAX_NAMES:
+        raise RequestError(413, f"an object has more than {MAX_NAMES:,} fields")
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

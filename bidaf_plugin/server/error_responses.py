@@ -42,7 +42,7 @@ _MEANINGS = {
     422: "A field is missing, wrong or unknown; the sentence names it.",
     429: "Too many questions wait; `Retry-After` says when to try again.",
     500: "The model failed.",
-    503: "The server is stopping; `Retry-After` says when to try again.",
+    503: "The server is stopping (`Retry-After` says when to try again), or its models have failed.",
     504: "No answer in time.",
 }
 
@@ -92,5 +92,6 @@ def _name(location: Sequence[Union[str, int]]) -> str:
     """Of a field: ("body", "questions", 3, "passage") is 'questions[3].passage'."""
     name = ""
     for part in location[1:]:
-        name += f"[{part}]" if isinstance(part, int) else f".{part:.60}"
+        # Names are what clients have sent, so that line breaks and the like are escaped.
+        name += f"[{part}]" if isinstance(part, int) else f".{repr(part[:60])[1:-1]}"
     return f"'{name.lstrip('.')}'" if name else "the body"

@@ -20,6 +20,8 @@ _MAX_JOBS = 64
 _MAX_CHARACTERS = 400_000
 # After so many seconds of forward passes it is looked whether more has come.
 _TURN_SECONDS = 1.0
+# So long a stop waits for the thread; one that hangs does not keep the process.
+_STOP_SECONDS = 10.0
 
 Answer = Tuple[Job, JsonDict]
 
@@ -50,6 +52,7 @@ class ModelThread:
         self._waiting: Deque[Job] = deque()
         self._at_work: List[Job] = []
         self._num_given = 0
+        self._turn_began: Optional[float] = None
         self._is_stopping = False
         self._thread = threading.Thread(target=self._run, name="model", daemon=True)
 
@@ -61,9 +64,22 @@ class ModelThread:
         # Some of those at work have their answers already, while the others of their batch have not.
         return len(self._waiting) + sum(not job.is_over for job in self._at_work)
 
+    def find_problem(self, max_seconds: float) -> Optional[str]:
+        """What is wrong with the thread, in a sentence: it has ended, or does not get ahead."""
+        if not self._thread.is_alive():
+            return "the thread of the models has ended; the server must be started again"
+        began = self._turn_began
+        if began is not None and time.monotonic() - began > max_seconds:
+            return (
+                f"the models have been at the same questions for more than {max_seconds:g} seconds"
+            )
+        return None
+
     def submit(self, jobs: List[Job]) -> None:
         """Takes in all of the questions, or none if there are too many."""
         with self._has_changed:
+            if not self._thread.is_alive():
+                raise RequestError(503, "the models do not answer any more")
             if self.num_unanswered + len(jobs) > self._max_queue:
                 raise RequestError(
                     429, "too many questions wait for their answers; try again in a second", 1
@@ -72,11 +88,11 @@ class ModelThread:
             self._has_changed.notify()
 
     def stop(self) -> None:
-        """Ends the thread, after everything that was taken in is answered."""
+        """Ends the thread, after everything that was taken in is answered, if that is soon."""
         with self._has_changed:
             self._is_stopping = True
             self._has_changed.notify()
-        self._thread.join()
+        self._thread.join(_STOP_SECONDS)
 
     def _run(self) -> None:
         work: Deque[Iterator[List[Answer]]] = deque()
@@ -86,11 +102,13 @@ class ModelThread:
                 return
             if work:
                 passes = work.popleft()
+                self._turn_began = time.monotonic()
                 with forgotten_words():
                     answers, is_done = _take_turn(passes)
                 if not is_done:
                     work.append(passes)
                 self._give(answers)
+                self._turn_began = None
 
     def _give(self, answers: List[Answer]) -> None:
         # All at once, so that their users come back at the same time and stay together.

@@ -59,12 +59,15 @@ def make_router(service: Service) -> APIRouter:
     @router.get(
         "/api/health",
         response_model=Health,
-        responses={503: {"model": Health, "description": "The server is stopping."}},
+        response_model_exclude_none=True,
+        responses={503: {"model": Health, "description": "The server is stopping, or has failed."}},
     )
     async def health() -> JSONResponse:
         """Whether questions are taken."""
         found = service.health()
-        return JSONResponse(found.model_dump(), 200 if found.status == "ok" else 503)
+        return JSONResponse(
+            found.model_dump(exclude_none=True), 200 if found.status == "ok" else 503
+        )
 
     @router.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> PlainTextResponse:

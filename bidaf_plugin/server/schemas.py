@@ -12,6 +12,8 @@ MAX_QUESTION_CHARACTERS = 2_000
 MAX_PASSAGES = 50
 MAX_N_BEST = 20
 MAX_BATCH = 100
+# Of entities; no other object has more fields.
+MAX_NAMES = 1_000
 
 # What holds more than blanks.
 _TEXT_PATTERN = r"\S"
@@ -56,7 +58,7 @@ class Question(_Request):
     )
     names: Optional[Dict[Name, Name]] = Field(
         None,
-        max_length=1_000,
+        max_length=MAX_NAMES,
         description='Names of entities (cloze models), `{"@entity1": "Ada"}`.',
     )
 
@@ -78,7 +80,8 @@ class AnswersRequest(_Request):
 
     model_config = ConfigDict(json_schema_extra={"example": {"questions": [_MILL]}})
 
-    questions: List[Question] = Field(min_length=1, max_length=MAX_BATCH)
+    # The first bad question is enough: they might have a thousand wrong fields each.
+    questions: List[Question] = Field(min_length=1, max_length=MAX_BATCH, fail_fast=True)
     model: Optional[Name] = None
 
 
@@ -200,8 +203,9 @@ class Models(BaseModel):
 class Health(BaseModel):
     """Whether requests are taken, and how many questions wait for their answers."""
 
-    status: Literal["ok", "stopping"]
+    status: Literal["ok", "stopping", "failed"]
     queue: int
+    error: Optional[str] = Field(None, description="If it has failed, what is wrong.")
 
 
 class Error(BaseModel):

@@ -67,8 +67,11 @@ class Service:
         )
 
     def health(self) -> Health:
+        problem = None if self.is_stopping else self._thread.find_problem(self.timeout)
         return Health(
-            status="stopping" if self.is_stopping else "ok", queue=self._thread.num_unanswered
+            status="stopping" if self.is_stopping else "failed" if problem else "ok",
+            queue=self._thread.num_unanswered,
+            error=problem,
         )
 
     def find_model(self, name: Optional[str]) -> ServedModel:

@@ -2,11 +2,9 @@ from typing import Any, Dict
 
 import torch
 
-from bidaf_plugin.modules.fusion.fused_vectors import FusedVectors
-from bidaf_plugin.nn.passage_vectors import PassageVectors, WholeVectors
 from bidaf_plugin.standalone.encoders import Question
 from bidaf_plugin.standalone.similarities import similarity
-from bidaf_plugin.standalone.tensors import Tensors, masked_softmax, numbered_parts, part
+from bidaf_plugin.standalone.tensors import Tensors, linear, masked_softmax, numbered_parts, part
 
 
 class Attention:
@@ -32,7 +30,7 @@ class Attention:
 
     def __call__(
         self, passage: torch.Tensor, mask: torch.Tensor, question: Question
-    ) -> PassageVectors:
+    ) -> torch.Tensor:
         """
         # Parameters
 
@@ -45,19 +43,19 @@ class Attention:
 
         # Returns
 
-        `PassageVectors`
-            `G`, of shape `(batch_size, passage_length, query_aware_dim)`.
+        `torch.Tensor`
+            `G`, shape `(batch_size, passage_length, query_aware_dim)`.
         """
         query_aware = self._attend(passage, mask, question)
         for hop in self._hops:
             # Shape: (batch_size, passage_length, encoding_dim)
-            passage = passage + torch.tanh(query_aware.project(hop["weight"], hop["bias"]))
+            passage = passage + torch.tanh(linear(query_aware, hop))
             query_aware = self._attend(passage, mask, question)
         return query_aware
 
     def _attend(
         self, passage: torch.Tensor, mask: torch.Tensor, question: Question
-    ) -> PassageVectors:
+    ) -> torch.Tensor:
         # Shape: (batch_size, 1, question_length)
         question_mask = question.mask.unsqueeze(1)
         # Shape: (batch_size, passage_length, question_length)
@@ -69,16 +67,16 @@ class Attention:
             similarities if self._context_to_query else torch.zeros_like(similarities),
             question_mask,
         )
-        attended_passage = None
+        # Shape: (batch_size, passage_length, encoding_dim)
+        attended_question = attention @ question.vectors
+        fused = [passage, attended_question, passage * attended_question]
         if self._query_to_context:
             lowest = torch.finfo(similarities.dtype).min
             # Shape: (batch_size, passage_length)
             largest = similarities.masked_fill(~question_mask, lowest).max(dim=-1).values
             # Shape: (batch_size, 1, encoding_dim)
             attended_passage = masked_softmax(largest, mask).unsqueeze(1) @ passage
-        fused = FusedVectors(passage, question.vectors, attention, attended_passage)
-        if not self._fusion:
-            return fused
-        # Shape: (batch_size, passage_length, encoding_dim)
-        projected = fused.project(self._fusion["weight"], self._fusion["bias"])
-        return WholeVectors(torch.relu(projected))
+            fused.append(passage * attended_passage)
+        # Shape: (batch_size, passage_length, 4 * encoding_dim)
+        concatenated = torch.cat(fused, dim=-1)
+        return torch.relu(linear(concatenated, self._fusion)) if self._fusion else concatenated

@@ -6,8 +6,6 @@ from typing import Any, Callable, Dict, List, Optional, Protocol
 
 import torch
 
-from bidaf_plugin.nn.lstm_recurrence import run_bidirectional_lstm
-from bidaf_plugin.nn.passage_vectors import PassageVectors, WholeVectors
 from bidaf_plugin.standalone.similarities import linear_similarity
 from bidaf_plugin.standalone.tensors import Tensors, linear, masked_softmax, numbered_parts, part
 
@@ -31,7 +29,7 @@ class Question:
 
 class Layer(Protocol):
     def __call__(
-        self, vectors: PassageVectors, mask: torch.Tensor, question: Optional[Question]
+        self, vectors: torch.Tensor, mask: torch.Tensor, question: Optional[Question]
     ) -> torch.Tensor:
         """Shape: (batch_size, length, output_dim)"""
 
@@ -43,23 +41,47 @@ class BiLstm:
     # Parameters
 
     tensors : `Tensors`
-        For each layer `input_weight`, `bias` and `recurrent_weights` of both directions, as
-        `run_bidirectional_lstm` takes them.
+        For each layer those of its `forward` and of its `backward` direction, with torch's names.
     """
 
     def __init__(self, tensors: Tensors) -> None:
         self._layers = numbered_parts(tensors)
 
     def __call__(
-        self, vectors: PassageVectors, mask: torch.Tensor, question: Optional[Question] = None
+        self, vectors: torch.Tensor, mask: torch.Tensor, question: Optional[Question] = None
     ) -> torch.Tensor:
+        # Shape: (batch_size, length, 1)
+        order = _backwards(mask)
         for layer in self._layers:
-            # Shape: (batch_size, length, 2 * 4 * hidden_size)
-            gate_inputs = vectors.project(layer["input_weight"], layer["bias"])
+            # Shape: (batch_size, length, hidden_size)
+            forward = _run_lstm(vectors, part(layer, "forward"))
+            backward = _run_lstm(
+                vectors.gather(1, order.expand_as(vectors)), part(layer, "backward")
+            )
             # Shape: (batch_size, length, 2 * hidden_size)
-            outputs = run_bidirectional_lstm(gate_inputs, layer["recurrent_weights"], mask)
-            vectors = WholeVectors(outputs)
-        return outputs
+            vectors = torch.cat([forward, backward.gather(1, order.expand_as(backward))], dim=-1)
+            vectors = vectors * mask.unsqueeze(-1)
+        return vectors
+
+
+def _backwards(mask: torch.Tensor) -> torch.Tensor:
+    """The order that turns each text round and leaves its padding. Shape: (batch_size, length, 1)"""
+    # Shape: (1, length)
+    positions = torch.arange(mask.size(1)).unsqueeze(0)
+    # Shape: (batch_size, 1)
+    lengths = mask.sum(dim=1, keepdim=True)
+    return torch.where(positions < lengths, lengths - 1 - positions, positions).unsqueeze(-1)
+
+
+def _run_lstm(vectors: torch.Tensor, tensors: Tensors) -> torch.Tensor:
+    """One direction of one layer. Shape: (batch_size, length, hidden_size)"""
+    weights = [tensors[name] for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+    # Shape: (1, batch_size, hidden_size)
+    zeros = vectors.new_zeros(1, len(vectors), weights[1].size(1))
+    outputs, _, _ = torch._VF.lstm(  # type: ignore[attr-defined]
+        vectors, [zeros, zeros], weights, True, 1, 0.0, False, False, True
+    )
+    return outputs
 
 
 class SelfAttention:
@@ -71,12 +93,10 @@ class SelfAttention:
         )
 
     def __call__(
-        self, vectors: PassageVectors, mask: torch.Tensor, question: Optional[Question] = None
+        self, vectors: torch.Tensor, mask: torch.Tensor, question: Optional[Question] = None
     ) -> torch.Tensor:
-        # Shape: (batch_size, length, input_dim)
-        inputs = vectors.whole()
         # Shape: (batch_size, length, hidden_dim)
-        words = torch.relu(linear(inputs, self._reduction))
+        words = torch.relu(linear(vectors, self._reduction))
         # Shape: (batch_size, length, length)
         similarity = linear_similarity(words, words, self._similarity, ["x", "y", "x*y"])
         # Shape: (batch_size, length, length)
@@ -85,7 +105,7 @@ class SelfAttention:
         attended = (may_attend * masked_softmax(similarity, may_attend)) @ words
         # Shape: (batch_size, length, 3 * hidden_dim)
         features = torch.cat([words, attended, words * attended], dim=-1)
-        return inputs + torch.relu(linear(features, self._expansion))
+        return vectors + torch.relu(linear(features, self._expansion))
 
 
 class DynamicAttention:
@@ -102,18 +122,12 @@ class DynamicAttention:
         self._layers = numbered_parts(tensors)
 
     def __call__(
-        self, vectors: PassageVectors, mask: torch.Tensor, question: Optional[Question]
+        self, vectors: torch.Tensor, mask: torch.Tensor, question: Optional[Question]
     ) -> torch.Tensor:
         assert question is not None
-        # Shape: (1, length)
-        positions = torch.arange(mask.size(1)).unsqueeze(0)
-        # Shape: (batch_size, 1)
-        lengths = mask.sum(dim=1, keepdim=True)
-        # Backwards, with the padding left at the end.
         # Shape: (batch_size, length, 1)
-        order = torch.where(positions < lengths, lengths - 1 - positions, positions).unsqueeze(-1)
-        # Shape: (batch_size, length, 2 * hidden_size)
-        outputs = vectors.whole()
+        order = _backwards(mask)
+        outputs = vectors
         for layer in self._layers:
             # Shape: (batch_size, length, hidden_size)
             forward = _attend_and_read(outputs, question, part(layer, "forward"))
@@ -176,10 +190,9 @@ class Encoder:
         ]
 
     def __call__(
-        self, vectors: PassageVectors, mask: torch.Tensor, question: Optional[Question] = None
+        self, vectors: torch.Tensor, mask: torch.Tensor, question: Optional[Question] = None
     ) -> torch.Tensor:
         for layer in self._layers:
             # Shape: (batch_size, length, output_dim)
-            outputs = layer(vectors, mask, question)
-            vectors = WholeVectors(outputs)
-        return outputs
+            vectors = layer(vectors, mask, question)
+        return vectors

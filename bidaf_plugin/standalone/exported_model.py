@@ -53,7 +53,7 @@ class ExportedModel:
         settings = artifact.read_json("settings.json")
         rules = ExportedRules(artifact.read_json("tokenizer.json"))
         self._question_tokenizer, self._passage_tokenizer = (
-            ExportedTokenizer(rules, settings[name]["split_compounds"])
+            ExportedTokenizer(rules, **settings[name])
             for name in ("question_tokenizer", "passage_tokenizer")
         )
         self._network = Network(

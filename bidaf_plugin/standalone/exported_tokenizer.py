@@ -1,7 +1,7 @@
 from typing import Dict, List, NamedTuple, Tuple
 
 from bidaf_plugin.standalone.exported_rules import ExportedRules
-from bidaf_plugin.tokenizers.word_cutter import CHUNK_PATTERN, WordCutter
+from bidaf_plugin.tokenizers.word_cutter import CHUNK_PATTERN, MAX_CHUNK_LENGTH, WordCutter
 
 _MAX_CACHED_CHUNKS = 500_000
 
@@ -28,11 +28,12 @@ class ExportedTokenizer:
 
     rules : `ExportedRules`
     split_compounds : `bool`
+    whole_compounds : `bool`
         See `PtbTokenizer`.
     """
 
-    def __init__(self, rules: ExportedRules, split_compounds: bool) -> None:
-        self._cut = WordCutter(rules.cut, split_compounds).cut
+    def __init__(self, rules: ExportedRules, split_compounds: bool, whole_compounds: bool) -> None:
+        self._cut = WordCutter(rules.cut, split_compounds, whole_compounds).cut
         self._words_of_chunk: Dict[str, List[Tuple[int, str]]] = {}
 
     def tokenize(self, text: str) -> Tokens:
@@ -41,9 +42,11 @@ class ExportedTokenizer:
             chunk = match.group()
             words = self._words_of_chunk.get(chunk)
             if words is None:
+                words = self._cut(chunk)
                 if len(self._words_of_chunk) >= _MAX_CACHED_CHUNKS:
                     self._words_of_chunk.clear()
-                words = self._words_of_chunk[chunk] = self._cut(chunk)
+                if len(chunk) <= MAX_CHUNK_LENGTH:
+                    self._words_of_chunk[chunk] = words
             for offset, word in words:
                 start = match.start() + offset
                 tokens.words.append(word)

@@ -2,7 +2,6 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 import torch
 
-from bidaf_plugin.nn.passage_vectors import PassageVectors, WholeVectors
 from bidaf_plugin.standalone.attention import Attention
 from bidaf_plugin.standalone.embedders import TextEmbedder
 from bidaf_plugin.standalone.encoders import Encoder, Question
@@ -68,7 +67,7 @@ class Network:
         passage = self._encode(batch.passages, vectors)[batch.passage_of_question]
         # Shape: (num_questions, passage_length)
         mask = (batch.passages >= 0)[batch.passage_of_question]
-        query_aware: PassageVectors = WholeVectors(passage)
+        query_aware = passage
         if self._attention is not None:
             query_aware = self._attention(passage, mask, question)
         # Shape: (num_questions, passage_length, modeled_dim)
@@ -79,4 +78,4 @@ class Network:
         """The third layer. Shape: (num_texts, length, encoding_dim)"""
         # Shape: (num_texts, length, embedding_dim)
         embedded = torch.nn.functional.embedding(texts.clamp(min=0), vectors)
-        return self._contextual(WholeVectors(embedded), texts >= 0)
+        return self._contextual(embedded, texts >= 0)

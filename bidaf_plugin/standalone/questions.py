@@ -3,9 +3,9 @@ Records of questions: JSON objects with `question`, `passage` (`context` will do
 `passages` and, if wanted, `id` (`qid` will do, too).
 """
 
-import json
 from typing import Any, Dict, List
 
+from bidaf_plugin.common.strict_json import read_json
 from bidaf_plugin.standalone.errors import ExportedModelError
 
 Record = Dict[str, Any]
@@ -29,7 +29,7 @@ def id_of(record: Record) -> Any:
 
 def parse_record(line: bytes) -> Record:
     try:
-        record = json.loads(line.decode("utf-8"))
+        record = read_json(line.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise ExportedModelError(f"not JSON ({error})") from error
     check_record(record)

@@ -1,12 +1,10 @@
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional
 
 import torch
 
-from bidaf_plugin.modules.output_layers.summarized_vectors import SummarizedVectors
-from bidaf_plugin.nn.passage_vectors import JoinedVectors, PassageVectors, WholeVectors
 from bidaf_plugin.nn.spans import best_span
 from bidaf_plugin.standalone.encoders import Encoder
-from bidaf_plugin.standalone.tensors import Tensors, part
+from bidaf_plugin.standalone.tensors import Tensors, linear, part
 
 
 class Prediction(NamedTuple):
@@ -57,28 +55,25 @@ class SpanOutput:
 
     def __call__(
         self,
-        query_aware: PassageVectors,
+        query_aware: torch.Tensor,
         modeled: torch.Tensor,
         mask: torch.Tensor,
         max_answer_length: Optional[int],
     ) -> Prediction:
-        # The size of a query-aware vector.
-        query_aware_dim = self._start_scorer["weight"].size(1) - modeled.size(-1)
-
-        def join(others: PassageVectors) -> PassageVectors:
-            return JoinedVectors([query_aware, others], query_aware_dim)
-
         # Shape: (batch_size, passage_length)
-        start_logits = _score(join(WholeVectors(modeled)), mask, self._start_scorer)
-        end_input: PassageVectors = WholeVectors(modeled)
+        start_logits = _score([query_aware, modeled], mask, self._start_scorer)
+        end_input = modeled
         if self._end_input == "authors_code":
             # Shape: (batch_size, 1, modeled_dim)
             summary = self._start_probs(start_logits).unsqueeze(1) @ modeled
-            end_input = join(SummarizedVectors(modeled, summary))
+            # Shape: (batch_size, passage_length, query_aware_dim + 3 * modeled_dim)
+            end_input = torch.cat(
+                [query_aware, modeled, summary.expand_as(modeled), modeled * summary], dim=-1
+            )
         # Shape: (batch_size, passage_length, 2 * hidden_size)
         end_encoded = self._end_encoder(end_input, mask)
         # Shape: (batch_size, passage_length)
-        end_logits = _score(join(WholeVectors(end_encoded)), mask, self._end_scorer)
+        end_logits = _score([query_aware, end_encoded], mask, self._end_scorer)
         return _decode(
             start_logits / self._temperature, end_logits / self._temperature, max_answer_length
         )
@@ -93,10 +88,10 @@ class SpanOutput:
         return outcomes.softmax(dim=-1)[:, : start_logits.size(1)]
 
 
-def _score(vectors: PassageVectors, mask: torch.Tensor, scorer: Tensors) -> torch.Tensor:
+def _score(vectors: List[torch.Tensor], mask: torch.Tensor, scorer: Tensors) -> torch.Tensor:
     """The smallest value of the type at padding. Shape: (batch_size, passage_length)"""
     # Shape: (batch_size, passage_length)
-    logits = vectors.project(scorer["weight"], scorer["bias"]).squeeze(-1)
+    logits = linear(torch.cat(vectors, dim=-1), scorer).squeeze(-1)
     return logits.masked_fill(~mask, torch.finfo(logits.dtype).min)
 
 

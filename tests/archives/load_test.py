@@ -148,6 +148,17 @@ class TestLoad:
         path = repack(tiny_archive, tmp_path / "words.tar.gz", edit)
         self.refuse(path, "do not have a vector for each")
 
+    def test_words_that_are_there_twice_are_refused(
+        self, tiny_archive: Path, tmp_path: Path
+    ) -> None:
+        def edit(name: str, content: bytes) -> bytes:
+            if name != "vocabulary/token_characters.txt":
+                return content
+            return content + content.splitlines(keepends=True)[1]
+
+        path = repack(tiny_archive, tmp_path / "twice.tar.gz", edit)
+        self.refuse(path, "its vocabulary 'token_characters' has a word twice")
+
     def test_vectors_that_are_not_there_are_refused(
         self, tiny_archive: Path, tmp_path: Path
     ) -> None:

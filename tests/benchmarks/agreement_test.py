@@ -1,7 +1,7 @@
 import json
 import re
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List
 
 import pytest
 import torch
@@ -11,8 +11,9 @@ from allennlp.models import Model
 
 from benchmarks.agreement import load_config, losses_agree, main, make_models
 from benchmarks.workspace import quick_sources
-from bidaf_plugin.nn.passage_vectors import JoinedVectors, PassageVectors, WholeVectors
+from bidaf_plugin.fast import bilstm
 from tests.helpers import TINY_SQUAD, as_tensors
+from tests.native import native_only
 
 
 def run(tmp_path: Path, steps: int = 1) -> int:
@@ -25,14 +26,12 @@ def read(tmp_path: Path) -> Dict[str, Any]:
     return json.loads((tmp_path / "results" / "agreement.json").read_text())
 
 
-def scaled_project(factor: Callable[[], float]) -> Callable[..., torch.Tensor]:
+def scaled_layer(factor: Callable[[], float]) -> Callable[..., torch.Tensor]:
     """A shortcut with a mistake."""
-    project = JoinedVectors.project
+    run_layer = bilstm.run_layer
 
-    def scaled(
-        self: JoinedVectors, weight: torch.Tensor, bias: Optional[torch.Tensor] = None
-    ) -> torch.Tensor:
-        return project(self, weight, bias) * factor()
+    def scaled(*arguments: Any) -> torch.Tensor:
+        return run_layer(*arguments) * factor()
 
     return scaled
 
@@ -55,6 +54,7 @@ class TestAgreement:
         assert figures["machine"]["threads"] == torch.get_num_threads()
         assert figures["versions"]["torch"] and figures["date"]
 
+    @native_only
     @pytest.mark.parametrize("factor", [0.5, float("nan")])
     def test_losses_that_differ_are_a_failure(
         self,
@@ -65,9 +65,7 @@ class TestAgreement:
     ) -> None:
         # In training only, so that the answers are the same.
         monkeypatch.setattr(
-            JoinedVectors,
-            "project",
-            scaled_project(lambda: factor if torch.is_grad_enabled() else 1.0),
+            bilstm, "run_layer", scaled_layer(lambda: factor if torch.is_grad_enabled() else 1.0)
         )
         monkeypatch.setattr("benchmarks.agreement.compare_answers", _no_difference)
         assert run(tmp_path) == 1
@@ -90,23 +88,20 @@ class TestAgreement:
             assert losses_agree(differences) == expected
             assert not losses_agree({**differences, "in_double_precision": 1e-3})
 
+    @native_only
     def test_answers_that_differ_are_a_failure(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(
-            JoinedVectors,
-            "project",
-            scaled_project(lambda: 1.0 if torch.is_grad_enabled() else -1.0),
+            bilstm, "run_layer", scaled_layer(lambda: 1.0 if torch.is_grad_enabled() else -1.0)
         )
         assert run(tmp_path) == 1
         figures = read(tmp_path)
         assert figures["largest_differences_of_losses"]["in_double_precision"] < 1e-4
         assert figures["answers_that_differ"] > 0 and not figures["agree"]
 
-    def test_the_plain_model_takes_no_shortcut(
-        self, monkeypatch: pytest.MonkeyPatch, kept_num_threads: None
-    ) -> None:
-        torch.set_num_threads(2)
+    @native_only
+    def test_the_plain_model_takes_no_shortcut(self, monkeypatch: pytest.MonkeyPatch) -> None:
         _, _, glove = quick_sources()
         configs = [load_config(glove, True, is_plain) for is_plain in (False, True)]
         reader = DatasetReader.from_params(Params(configs[0]["validation_dataset_reader"]))
@@ -124,31 +119,12 @@ class TestAgreement:
             with torch.no_grad():
                 model.eval()(**tensors)
 
-        shortcuts = [
-            (vectors, name)
-            for vectors in PassageVectors.__subclasses__()
-            for name in ("project", "add_projection")
-            if vectors is not WholeVectors and name in vars(vectors)
-        ]
-        assert len(shortcuts) >= 3
-        places = [
-            *shortcuts,
-            ("bidaf_plugin.models.attention_flow", "run_in_parts"),
-            ("bidaf_plugin.models.attention_flow", "find_distinct_rows"),
-        ]
-        used_by_fast = []
-        for place, name in places:
+        for place in ("bilstm.run_layer", "distinct_words.encode_distinct"):
             with monkeypatch.context() as patched:
-                if isinstance(place, str):
-                    patched.setattr(f"{place}.{name}", refuse)
-                else:
-                    patched.setattr(place, name, refuse)
+                patched.setattr(f"bidaf_plugin.fast.{place}", refuse)
                 use(plain)
-                try:
+                with pytest.raises(AssertionError, match="a shortcut"):
                     use(fast)
-                except AssertionError:
-                    used_by_fast.append(name)
-        assert {"project", "run_in_parts", "find_distinct_rows"} <= set(used_by_fast)
 
 
 def _no_difference(models: List[Model], instances: List[Any], vocab: Vocabulary) -> Dict[str, Any]:

@@ -12,7 +12,7 @@ from tests.helpers import REAL_DATA, needs_real_data
 from tests.html_helpers import Page
 
 DATA = squad(*(question(str(number)) for number in range(10)), question("unanswered"))
-PREDICTIONS = {"0": "Ada Orn", "1": "Orn", **{str(n): "the quay" for n in range(2, 10)}}
+PREDICTIONS = {"0": "Ada Orn", "1": "Orn", **{str(n): "=the quay" for n in range(2, 10)}}
 
 
 class TestErrors:
@@ -28,6 +28,8 @@ class TestErrors:
             rows = list(csv.DictReader(file))
         assert [row["id"] for row in rows] == [str(number) for number in range(1, 10)]
         assert [row["class"] for row in rows] == ["Imprecise answer boundaries"] + [""] * 8
+        # A spreadsheet program would take the others for formulas.
+        assert [row["prediction"] for row in rows] == ["Orn"] + ["'=the quay"] * 8
         page = Page((out / "errors.html").read_text(encoding="utf-8"))
         assert page.count("form") == 9 and [row["id"] for row in page.data["rows"]] == [
             row["id"] for row in rows

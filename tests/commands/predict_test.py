@@ -74,6 +74,10 @@ class TestPredictManager:
         "bad, message",
         [
             (b"{question", "not JSON"),
+            (
+                b'{"question": "Who?", "passage": "Ada.", "id": NaN}',
+                "there are no numbers like NaN",
+            ),
             (b'{"question": "Who?"}', "'passage' is missing"),
             (b'{"question": "Who?", "passage": "caf\xe9"}', "utf-8"),
         ],

@@ -20,6 +20,13 @@ class TestWriteCsv:
                 assert list(csv.reader(file)) == rows
         assert path.read_bytes().startswith(b"\xef\xbb\xbf")
 
+    def test_a_spreadsheet_program_finds_no_formula(self, tmp_path: Path) -> None:
+        formulas = ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t1", "\r=1", "\uff1d1", "='a'!A1"]
+        texts = ["1-1", "a=b", "", "'=1", "Ada"]
+        write_csv(str(tmp_path / "table.csv"), [formulas, texts], for_spreadsheets=True)
+        with open(tmp_path / "table.csv", encoding="utf-8-sig", newline="") as file:
+            assert list(csv.reader(file)) == [[f"'{cell}" for cell in formulas], texts]
+
     def test_half_a_character_can_be_written(self, tmp_path: Path) -> None:
         write_csv(str(tmp_path / "table.csv"), [["\ud800"]])
         assert (tmp_path / "table.csv").read_text() == "?\n"

@@ -69,7 +69,9 @@ class TestTokenCache:
     def test_other_settings_or_another_file_are_read_anew(self, tmp_path: Path) -> None:
         read(cached(tmp_path))
         read(cached(tmp_path, question_tokenizer=PtbTokenizer(split_compounds=False)))
-        assert len(list(tmp_path.iterdir())) == 2
+        whole = PtbTokenizer(split_compounds=False, whole_compounds=True)
+        read(cached(tmp_path, question_tokenizer=whole))
+        assert len(list(tmp_path.iterdir())) == 3
         changed = tmp_path / "changed.json"
         changed.write_text(TINY_SQUAD.read_text(encoding="utf-8").replace("planted", "clipped"))
         assert read(cached(tmp_path), changed) == read(BidafSquadReader(), changed)

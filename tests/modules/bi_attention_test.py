@@ -39,9 +39,7 @@ class TestBiAttention:
             passage * attended_question,
             passage * attended_passage,
         ]
-        torch.testing.assert_close(
-            output.query_aware_passage.whole()[0], torch.cat(expected, dim=-1)
-        )
+        torch.testing.assert_close(output.query_aware_passage[0], torch.cat(expected, dim=-1))
         assert output.question_passage_attention is not None
         torch.testing.assert_close(output.question_passage_attention[0], attention_on_passage)
         assert not output.question_passage_attention[1, 3:].any()
@@ -54,10 +52,10 @@ class TestBiAttention:
     )
     def test_the_content_of_padding_does_not_matter(self, choices: Any) -> None:
         attention = make_attention(**choices)
-        before = self.run(attention).query_aware_passage.whole()[self.passage_mask]
+        before = self.run(attention).query_aware_passage[self.passage_mask]
         self.passage[~self.passage_mask] = 50.0
         self.question[~self.question_mask] = -50.0
-        after = self.run(attention).query_aware_passage.whole()[self.passage_mask]
+        after = self.run(attention).query_aware_passage[self.passage_mask]
         torch.testing.assert_close(after, before)
 
     def test_without_context_to_query_u_is_the_mean_of_the_question(self) -> None:
@@ -70,7 +68,7 @@ class TestBiAttention:
             assert not weights[:, length:].any()
             # u~ is the second of the four terms.
             mean = self.question[i, :length].mean(dim=0)
-            attended_question = output.query_aware_passage.whole()[i, :, 4:8]
+            attended_question = output.query_aware_passage[i, :, 4:8]
             torch.testing.assert_close(attended_question, mean.expand(5, 4))
 
     def test_without_context_to_query_the_other_direction_stays(self) -> None:
@@ -79,7 +77,7 @@ class TestBiAttention:
         assert one.question_passage_attention is not None
         torch.testing.assert_close(one.question_passage_attention, both.question_passage_attention)
         torch.testing.assert_close(
-            one.query_aware_passage.whole()[:, :, 12:], both.query_aware_passage.whole()[:, :, 12:]
+            one.query_aware_passage[:, :, 12:], both.query_aware_passage[:, :, 12:]
         )
 
     def test_without_query_to_context_there_is_no_term_with_h(self) -> None:
@@ -88,14 +86,12 @@ class TestBiAttention:
         one = self.run(attention)
         assert one.question_passage_attention is None
         assert attention.get_output_dim() == 12
-        torch.testing.assert_close(
-            one.query_aware_passage.whole(), both.query_aware_passage.whole()[:, :, :12]
-        )
+        torch.testing.assert_close(one.query_aware_passage, both.query_aware_passage[:, :, :12])
         # No word of the passage knows of the others.
         self.passage[:, 0] += 1
         torch.testing.assert_close(
-            self.run(attention).query_aware_passage.whole()[:, 1:],
-            one.query_aware_passage.whole()[:, 1:],
+            self.run(attention).query_aware_passage[:, 1:],
+            one.query_aware_passage[:, 1:],
         )
 
     @pytest.mark.parametrize("query_to_context", [True, False])
@@ -107,28 +103,22 @@ class TestBiAttention:
         expected = self.run(one_hop)
         encoded_passage = self.passage
         for hop in attention._hops:
-            encoded_passage = encoded_passage + torch.tanh(
-                hop(expected.query_aware_passage.whole())
-            )
+            encoded_passage = encoded_passage + torch.tanh(hop(expected.query_aware_passage))
             expected = one_hop(
                 encoded_passage, self.passage_mask, self.question, self.question_mask
             )
         output = self.run(attention)
-        assert output.query_aware_passage.whole().shape == (2, 5, attention.get_output_dim())
-        torch.testing.assert_close(
-            output.query_aware_passage.whole(), expected.query_aware_passage.whole()
-        )
+        assert output.query_aware_passage.shape == (2, 5, attention.get_output_dim())
+        torch.testing.assert_close(output.query_aware_passage, expected.query_aware_passage)
         torch.testing.assert_close(
             output.passage_question_attention, expected.passage_question_attention
         )
-        assert not torch.equal(
-            output.query_aware_passage.whole(), self.run(one_hop).query_aware_passage.whole()
-        )
+        assert not torch.equal(output.query_aware_passage, self.run(one_hop).query_aware_passage)
 
     def test_hops_fit_a_fusion_of_another_size(self) -> None:
         attention = BiAttention(DotProductMatrixAttention(), MlpFusion(4), num_hops=2)
         assert attention.get_input_dim() == attention.get_output_dim() == 4
-        assert self.run(attention).query_aware_passage.whole().shape == (2, 5, 4)
+        assert self.run(attention).query_aware_passage.shape == (2, 5, 4)
 
     @pytest.mark.parametrize("num_hops", [0, -1])
     def test_fewer_than_one_hop_is_refused(self, num_hops: int) -> None:

@@ -9,7 +9,6 @@ from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.modules.output_layers import OutputLayer
 from bidaf_plugin.modules.output_layers.cloze_output_layer import ClozeOutputLayer
 from bidaf_plugin.nn.entities import find_windows_of_batch
-from bidaf_plugin.nn.passage_vectors import WholeVectors
 
 # Two articles with windows of three words. The second has one window, the other is padding.
 ENTITY_IDS = torch.tensor([[[0, -1, 1], [-1, 0, -1]], [[1, 0, 0], [-1, -1, -1]]])
@@ -32,7 +31,7 @@ def run(
         layer._scorer.bias.zero_()
     windows = find_windows_of_batch(mask)
     return layer(
-        WholeVectors(scores.unsqueeze(-1)),
+        scores.unsqueeze(-1),
         torch.ones(*scores.size(), 1),
         mask.flatten(0, 1)[windows.indices],
         windows=windows,

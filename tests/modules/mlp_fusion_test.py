@@ -11,21 +11,17 @@ class TestMlpFusion:
         fusion._linear.weight.data = torch.tensor([[1.0, 10.0, 100.0, 1000.0]])
         fusion._linear.bias.data = torch.tensor([5.0])
         passage = torch.tensor([[[1.0], [-1.0]]])
-        question = torch.tensor([[[2.0], [3.0]]])
-        # The first passage word attends to the first question word only, the second to the second.
-        attention = torch.eye(2).unsqueeze(0)
+        attended_question = torch.tensor([[[2.0], [3.0]]])
         attended_passage = torch.tensor([[[4.0]]])
         # h = 1: W [1; 2; 2; 4] + b. h = -1: W [-1; 3; -3; -4] + b is below zero.
-        output = fusion(passage, question, attention, attended_passage).whole()
+        output = fusion(passage, attended_question, attended_passage)
         assert output.tolist() == [[[1 + 20 + 200 + 4000 + 5], [0]]]
 
     def test_values_without_query_to_context(self) -> None:
         fusion = MlpFusion(1, query_to_context=False)
         fusion._linear.weight.data = torch.tensor([[1.0, 10.0, 100.0]])
         fusion._linear.bias.data = torch.tensor([5.0])
-        output = fusion(
-            torch.tensor([[[1.0]]]), torch.tensor([[[2.0]]]), torch.ones(1, 1, 1), None
-        ).whole()
+        output = fusion(torch.tensor([[[1.0]]]), torch.tensor([[[2.0]]]), None)
         assert output.tolist() == [[[1 + 20 + 200 + 5]]]
 
     @pytest.mark.parametrize("query_to_context", [True, False])
@@ -40,13 +36,12 @@ class TestMlpFusion:
 
 class TestConcatFusion:
     def test_values(self) -> None:
-        passage, question = torch.tensor([[[1.0]]]), torch.tensor([[[1.0], [3.0]]])
-        attention = torch.tensor([[[0.5, 0.5]]])  # u~ = 2
+        passage, attended_question = torch.tensor([[[1.0]]]), torch.tensor([[[2.0]]])
         attended_passage = torch.tensor([[[-3.0]]])
         fusion = ConcatFusion(1)
-        output = fusion(passage, question, attention, attended_passage).whole()
+        output = fusion(passage, attended_question, attended_passage)
         assert output.tolist() == [[[1, 2, 2, -3]]]
         assert fusion.get_output_dim() == 4
         fusion = ConcatFusion(1, query_to_context=False)
-        assert fusion(passage, question, attention, None).whole().tolist() == [[[1, 2, 2]]]
+        assert fusion(passage, attended_question, None).tolist() == [[[1, 2, 2]]]
         assert fusion.get_output_dim() == 3

@@ -7,7 +7,6 @@ from allennlp.data import Token
 
 from bidaf_plugin.modules import UnpackedLstmEncoder
 from bidaf_plugin.modules.output_layers import SpanOutputLayer
-from bidaf_plugin.nn.passage_vectors import WholeVectors
 from tests.helpers import without_onednn
 
 
@@ -20,7 +19,7 @@ def make_layer(**choices: Any) -> SpanOutputLayer:
 class TestSpanOutputLayer:
     def setup_method(self) -> None:
         torch.manual_seed(0)
-        self.query_aware = WholeVectors(torch.randn(2, 6, 8))
+        self.query_aware = torch.randn(2, 6, 8)
         self.modeled = torch.randn(2, 6, 4)
         self.mask = torch.arange(6).unsqueeze(0) < torch.tensor([[6], [4]])
 
@@ -90,7 +89,7 @@ class TestSpanOutputLayer:
         layer = make_layer().eval().to(dtype)
         with without_onednn():
             output = layer(
-                WholeVectors(100 * self.query_aware.whole().to(dtype)),
+                100 * self.query_aware.to(dtype),
                 100 * self.modeled.to(dtype),
                 self.mask,
                 torch.tensor([[[1, 2]], [[0, 3]]]),
@@ -147,7 +146,7 @@ class TestSpanOutputLayer:
 class TestNoAnswer:
     def setup_method(self) -> None:
         TestSpanOutputLayer.setup_method(self)  # type: ignore[arg-type]
-        self.query_aware: WholeVectors
+        self.query_aware: torch.Tensor
         self.modeled: torch.Tensor
         self.mask: torch.Tensor
 
@@ -179,7 +178,7 @@ class TestNoAnswer:
     def test_loss_of_questions_that_cannot_be_answered(self) -> None:
         layer = self.make_layer(0.3, -0.4)
         # The second cannot be answered, and of a third nothing is known.
-        query_aware = WholeVectors(torch.cat([self.query_aware.whole(), torch.randn(1, 6, 8)]))
+        query_aware = torch.cat([self.query_aware, torch.randn(1, 6, 8)])
         modeled = torch.cat([self.modeled, torch.randn(1, 6, 4)])
         mask = torch.cat([self.mask, self.mask[:1]])
         spans = torch.tensor([[[1, 2], [3, 3]], [[-2, -2], [-1, -1]], [[-1, -1], [-1, -1]]])

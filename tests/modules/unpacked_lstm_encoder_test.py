@@ -24,7 +24,7 @@ class TestUnpackedLstmEncoder:
         # Shape: (4, 9)
         self.mask = torch.arange(9).unsqueeze(0) < lengths.unsqueeze(1)
 
-    @pytest.mark.parametrize("kernel", ["auto", "torch", "unrolled"])
+    @pytest.mark.parametrize("kernel", ["auto", "torch"])
     def test_values_and_gradients_equal_the_packed_lstm(self, kernel: str) -> None:
         for num_layers in (1, 2):
             unpacked, packed = twins(num_layers, kernel)
@@ -54,13 +54,13 @@ class TestUnpackedLstmEncoder:
         with pytest.raises(RuntimeError, match="size mismatch"):
             UnpackedLstmEncoder(7, 4, 2).load_state_dict(packed.state_dict())
 
-    @pytest.mark.parametrize("kernel", ["torch", "unrolled"])
+    @pytest.mark.parametrize("kernel", ["auto", "torch"])
     def test_without_a_mask_nothing_is_padding(self, kernel: str) -> None:
         unpacked, packed = twins(num_layers=2, kernel=kernel)
         inputs = torch.randn(4, 9, 6)
         torch.testing.assert_close(unpacked(inputs), packed(inputs, None))
 
-    @pytest.mark.parametrize("kernel", ["auto", "unrolled"])
+    @pytest.mark.parametrize("kernel", ["auto", "torch"])
     def test_mixed_precision(self, kernel: str) -> None:
         unpacked, _ = twins(num_layers=2, kernel=kernel)
         inputs = torch.randn(4, 9, 6)
@@ -75,7 +75,7 @@ class TestUnpackedLstmEncoder:
             UnpackedLstmEncoder(6, 4, bidirectional=False)
 
     def test_an_unknown_kernel_is_refused(self) -> None:
-        with pytest.raises(ConfigurationError, match="'fast'.*auto, torch, unrolled"):
+        with pytest.raises(ConfigurationError, match="'fast'.*auto, torch, native"):
             UnpackedLstmEncoder(6, 4, kernel="fast")
 
     def test_padding_is_zero_and_its_content_does_not_matter(self) -> None:

@@ -11,7 +11,7 @@ from allennlp.data.samplers import BucketBatchSampler
 from allennlp.data.tokenizers import Token
 
 from bidaf_plugin.dataset_readers import BidafSquadReader
-from bidaf_plugin.nn.distinct import find_distinct_rows
+from bidaf_plugin.fast.distinct_words import find_distinct_rows
 from bidaf_plugin.samplers import BidafBucketSampler
 from tests.helpers import FIXTURES
 

@@ -175,6 +175,33 @@ class TestPages:
         ):
             assert line in metrics.splitlines()
 
+    def test_methods_that_clients_make_up_are_counted_together(
+        self, served_models: List[ServedModel]
+    ) -> None:
+        with serving(served_models) as (client, _, log):
+            for method in ("BREW", 'A"}', "X" * 5_000, "DELETE"):
+                assert client.request(method, "/api/models").status_code == 405
+            metrics = client.get("/metrics").text
+        methods = [line["method"] for line in log_lines(log)]
+        assert methods == ["other", "other", "other", "DELETE", "GET"]
+        counted = [line for line in metrics.splitlines() if line.startswith("bidaf_requests_total")]
+        assert counted == [
+            'bidaf_requests_total{method="DELETE",route="/api/models",status="405"} 1',
+            'bidaf_requests_total{method="other",route="/api/models",status="405"} 3',
+        ]
+
+    @pytest.mark.parametrize(
+        "wanted", ["bytes=5-2", "bytes=99999999-", "bites=0-1", "x", "bytes=0-1"]
+    )
+    def test_files_are_sent_whole_whatever_part_is_asked_for(
+        self, client: TestClient, wanted: str
+    ) -> None:
+        for path in ("/", "/docs", "/page/page.js", "/docs/files/start.js"):
+            whole = client.get(path)
+            response = client.get(path, headers={"Range": wanted})
+            assert (response.status_code, response.content) == (200, whole.content)
+            assert "accept-ranges" not in response.headers
+
     def test_foreign_hosts_are_refused(self, client: TestClient) -> None:
         for host, status in (
             ("evil.example", 400),

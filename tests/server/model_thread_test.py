@@ -115,6 +115,25 @@ class TestModelThread:
         thread.thread.stop()
         assert [job.answer.result(0)["text"] for job in jobs] == ["first", *"abcdef"]
 
+    def test_it_says_when_it_does_not_get_ahead(self, thread: Thread) -> None:
+        assert thread.thread.find_problem(0.0) is None
+        job = thread.keep_busy()
+        assert thread.thread.find_problem(60.0) is None
+        problem = thread.thread.find_problem(0.0)
+        assert problem == "the models have been at the same questions for more than 0 seconds"
+        thread.model.let_go.set()
+        assert text_of(job) == "first"
+        thread.thread.stop()
+        assert "the thread of the models has ended" in str(thread.thread.find_problem(60.0))
+
+    def test_a_stop_does_not_wait_for_a_model_that_hangs(
+        self, thread: Thread, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(model_thread, "_STOP_SECONDS", 0.1)
+        job = thread.keep_busy()
+        thread.thread.stop()
+        assert not job.answer.done()
+
     def test_several_users_are_waited_for_and_one_is_not(self) -> None:
         # So long that the test would fail if it waited for the whole time.
         thread = Thread(max_wait=600.0)

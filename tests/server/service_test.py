@@ -1,5 +1,9 @@
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Dict
+from unittest.mock import Mock
+
+import pytest
 
 from tests.server.helpers import serving
 from tests.server.slow_model import SlowModel
@@ -54,6 +58,35 @@ class TestService:
             assert (health.status_code, health.json()["status"]) == (503, "stopping")
             model.let_go.set()
             assert [job.result().json()["text"] for job in accepted] == ["a", "a", "a"]
+
+    def test_health_sees_a_model_that_hangs(self) -> None:
+        model = SlowModel()
+        with serving([model], timeout=0.2) as (client, _, _):
+            assert client.post("/api/answer", json=body("a")).status_code == 504
+            # It may have begun a moment later.
+            time.sleep(0.2)
+            health = client.get("/api/health")
+            assert (health.status_code, health.json()["status"]) == (503, "failed")
+            assert "at the same questions for more than 0.2 seconds" in health.json()["error"]
+            model.let_go.set()
+            assert client.post("/api/answer", json=body("b")).status_code == 200
+            assert client.get("/api/health").json() == {"status": "ok", "queue": 0}
+
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+    def test_health_sees_a_thread_that_has_ended(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        model = SlowModel()
+        with serving([model], timeout=1.0) as (client, _, _):
+            assert client.get("/api/health").status_code == 200
+            monkeypatch.setattr(model, "prepare", Mock(side_effect=SystemExit))
+            assert client.post("/api/answer", json=body("a")).status_code == 504
+            health = client.get("/api/health")
+            assert health.status_code == 503
+            assert health.json()["error"].startswith("the thread of the models has ended")
+            refused = client.post("/api/answer", json=body("a"))
+            assert (refused.status_code, refused.json()["error"]) == (
+                503,
+                "the models do not answer any more",
+            )
 
     def test_a_bad_question_among_several_is_named(self) -> None:
         model = SlowModel()

@@ -95,6 +95,12 @@ class TestCommand:
             (["-"], '{"question": "x"}\n', 1, "Error: line 1: 'passage' is missing"),
             (["-"], '\n{"question": "x", "passage": " "}', 1, "Error: line 2: 'passage' is empty"),
             (["--question", "x", "--passage", ""], "", 1, "Error: 'passage' is empty"),
+            (
+                ["-"],
+                '{"question": "x", "passage": "y", "id": NaN}',
+                1,
+                "Error: line 1: not JSON (there are no numbers like NaN)",
+            ),
             (["none.jsonl"], "", 1, "none.jsonl: No such file or directory"),
             (["--question", "x"], "", 2, "give either QUESTIONS or both"),
             (["-", "--max-answer-length", "0"], "", 2, "not a number of tokens, 1 or more"),

@@ -16,12 +16,24 @@ TEXTS = [
 
 
 class TestExportedTokenizer:
-    @pytest.mark.parametrize("split_compounds", [True, False])
-    def test_gives_the_tokens_of_the_tokenizer(self, split_compounds: bool) -> None:
-        exported = ExportedTokenizer(ExportedRules(describe_rules()), split_compounds)
+    @pytest.mark.parametrize(
+        "split_compounds, whole_compounds", [(True, False), (False, False), (False, True)]
+    )
+    def test_gives_the_tokens_of_the_tokenizer(
+        self, split_compounds: bool, whole_compounds: bool
+    ) -> None:
+        rules = ExportedRules(describe_rules())
+        exported = ExportedTokenizer(rules, split_compounds, whole_compounds)
+        tokenizer = PtbTokenizer(split_compounds, whole_compounds=whole_compounds)
         for text in TEXTS:
-            tokens = PtbTokenizer(split_compounds).tokenize(text)
+            tokens = tokenizer.tokenize(text)
             words, starts, ends = exported.tokenize(text)
             assert words == [token.text for token in tokens]
             assert starts == [token.idx for token in tokens]
             assert ends == [token.idx_end for token in tokens]
+
+    def test_remembers_no_long_words(self) -> None:
+        exported = ExportedTokenizer(ExportedRules(describe_rules()), split_compounds=True)
+        for character in "abc":
+            exported.tokenize(f"Ada {character * 100_000}")
+        assert list(exported._words_of_chunk) == ["Ada"]

@@ -1,12 +1,15 @@
 from typing import List
 
 import pytest
+from allennlp.common.checks import ConfigurationError
+from nltk.tokenize import TreebankWordTokenizer
 
 from bidaf_plugin.tokenizers import PtbTokenizer
 
 
-def words(text: str, split_compounds: bool = True) -> List[str]:
-    return [str(token) for token in PtbTokenizer(split_compounds).tokenize(text)]
+def words(text: str, split_compounds: bool = True, whole_compounds: bool = False) -> List[str]:
+    tokenizer = PtbTokenizer(split_compounds, whole_compounds=whole_compounds)
+    return [str(token) for token in tokenizer.tokenize(text)]
 
 
 class TestPtbTokenizer:
@@ -31,15 +34,30 @@ class TestPtbTokenizer:
     def test_splits_like_the_treebank_and_the_authors(self, text: str, expected: List[str]) -> None:
         assert words(text) == expected
 
-    def test_compounds_stay_whole_in_questions(self) -> None:
-        assert words("the well-known O'Brien", split_compounds=False) == [
-            "the",
-            "well",
-            "-",
-            "known",
-            "O'Brien",
+    def test_without_further_cuts_the_rules_still_cut_at_hyphens(self) -> None:
+        # Archives rely on this: it is what `split_compounds` alone has always done.
+        assert words("the full-time O'Brien, 1854-1855", split_compounds=False) == [
+            *["the", "full", "-", "time", "O'Brien", ",", "1854", "-", "1855"]
         ]
-        assert words("in 1854-1855", split_compounds=False) == ["in", "1854", "-", "1855"]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Who had a full-time job in 1854-1855?",
+            "a mother-in-law's state-of-the-art Ohio–Michigan war, 15–1",
+            "speed in km/h and/or (miles-per-hour)",
+            "the S-IVB-200 of the U.S.-led X-Men didn't",
+            "one--two - three / four a- -b",
+        ],
+    )
+    def test_compounds_can_stay_whole_as_in_the_authors_questions(self, text: str) -> None:
+        whole = words(text, split_compounds=False, whole_compounds=True)
+        assert whole == TreebankWordTokenizer().tokenize(text)
+        assert whole != words(text)
+
+    def test_compounds_are_whole_or_split(self) -> None:
+        with pytest.raises(ConfigurationError, match="both true: set 'split_compounds' to false"):
+            PtbTokenizer(whole_compounds=True)
 
     @pytest.mark.parametrize(
         "text",
@@ -59,21 +77,31 @@ class TestPtbTokenizer:
         assert [t.text for t in small.tokenize(text)] == words(text)
         assert len(small._pieces_of_chunk) <= 2
 
+    @pytest.mark.parametrize("whole_compounds", [True, False])
     @pytest.mark.parametrize("character", ["(", "'", "🎉", ",", "a", "1-"])
-    def test_long_runs_of_characters_take_no_longer_than_their_length(self, character: str) -> None:
+    def test_long_runs_of_characters_take_no_longer_than_their_length(
+        self, character: str, whole_compounds: bool
+    ) -> None:
         # By the rules alone, this would take minutes.
         text = character * 20_000
-        tokenizer = PtbTokenizer(max_cached_chunks=5)
+        tokenizer = PtbTokenizer(
+            not whole_compounds, max_cached_chunks=5, whole_compounds=whole_compounds
+        )
         (tokens,) = tokenizer.batch_tokenize([text])
         assert "".join(token.text for token in tokens) == text
+        assert max(len(token.text) for token in tokens) <= 100
         assert list(tokens) == tokenizer.tokenize(text)
         # Nor is the memory filled with them.
         assert not tokenizer._pieces_of_chunk
         tokenizer.batch_tokenize(["a"])
         assert len(tokenizer._chunk_table) == 1
 
-    @pytest.mark.parametrize("split_compounds", [True, False])
-    def test_many_texts_at_once_are_cut_like_each_alone(self, split_compounds: bool) -> None:
+    @pytest.mark.parametrize(
+        "split_compounds, whole_compounds", [(True, False), (False, False), (False, True)]
+    )
+    def test_many_texts_at_once_are_cut_like_each_alone(
+        self, split_compounds: bool, whole_compounds: bool
+    ) -> None:
         texts = [
             "It didn't  rain in 1641-1679. ",
             "",
@@ -82,7 +110,7 @@ class TestPtbTokenizer:
             "It was 日本語 – naïve 😀text (1.5°C).",
             "again: It didn't",
         ]
-        tokenizer = PtbTokenizer(split_compounds, max_cached_chunks=5)
+        tokenizer = PtbTokenizer(split_compounds, 5, whole_compounds)
         alone = [tokenizer.tokenize(text) for text in texts]
         # Twice, since the memory of chunks is emptied in between.
         for _ in range(2):

@@ -8,7 +8,8 @@ local experiment = {
   train_data:: 'https://rajpurkar.github.io/SQuAD-explorer/dataset/train-v1.1.json',
   dev_data:: 'https://rajpurkar.github.io/SQuAD-explorer/dataset/dev-v1.1.json',
   glove:: '(https://nlp.stanford.edu/data/glove.6B.zip)#glove.6B.100d.txt',
-  // How often a word that is not in GloVe, or a character, must occur to get a vector of its own.
+  // How often a word that is not in GloVe, or a character, must occur in the training data to get a vector
+  // of its own.
   min_word_count:: 11,
   min_character_count:: 51,
   cache_dir:: null,  // a folder that keeps the tokens of the data for the next time
@@ -51,23 +52,17 @@ local experiment = {
   patience:: $.num_epochs,  // epochs without a better F1 after which training stops
   optimizer:: error 'choose an optimizer',
   grad_norm:: null,  // gradients are rescaled to at most this norm
+  // In the first steps the averages follow faster: AllenNLP's decay after n steps is the smaller of this
+  // and (1 + n) / (10 + n), which reaches 0.999 after 8,990. The paper and the authors' code have no such
+  // beginning.
   moving_average_decay:: 0.999,
   seed:: 13370,
 
   // ---- What follows from them. ----
 
-  assert $.attention == 'static' || (
-    $.alpha == 'trilinear' && $.beta == 'concat' && $.context_to_query && $.query_to_context
-    && $.num_hops == 1 && !$.self_attention
-  ) : "attention is 'dynamic', so there is no attention layer: alpha, beta, context_to_query, "
-      + 'query_to_context, num_hops and self_attention must keep their defaults',
-
   local embedding_dim =
-    if !$.character_embedding && !$.word_embedding then
-      error 'character_embedding and word_embedding are both false: the model would see no words'
-    else
-      (if $.character_embedding then $.num_filters else 0)
-      + (if $.word_embedding then $.word_dim else 0),
+    (if $.character_embedding then $.num_filters else 0)
+    + (if $.word_embedding then $.word_dim else 0),
   local encoding_dim = 2 * $.hidden_size,  // 2d: h, u and m
   local query_aware_dim =  // 8d: g
     choose('attention', $.attention, {
@@ -106,7 +101,8 @@ local experiment = {
   local reader = {
     type: 'bidaf_squad',
     tokenizer: { type: 'ptb' },
-    question_tokenizer: { type: 'ptb', split_compounds: false },
+    // As in the authors' code, "full-time" is one word of a question and three of a passage.
+    question_tokenizer: { type: 'ptb', split_compounds: false, whole_compounds: true },
     [if $.cache_dir != null then 'cache_dir']: $.cache_dir,
     token_indexers: {
       [if $.word_embedding then 'tokens']: { type: 'word_id', lowercase_tokens: true },
@@ -135,13 +131,16 @@ local experiment = {
   validation_dataset_reader: reader,
   train_data_path: $.train_data,
   validation_data_path: $.dev_data,
+  // The words of the dev data must not be counted: a vector would be made for them that nothing trains.
+  datasets_for_vocab_creation: ['train'],
   vocabulary: {
     min_count: {
       [if $.word_embedding then 'tokens']: $.min_word_count,
       [if $.character_embedding then 'token_characters']: $.min_character_count,
     },
-    // Every word of the data that GloVe has is kept, however rare.
+    // All words of GloVe, so that those which only other data has get their vectors too.
     [if $.word_embedding && $.glove != null then 'pretrained_files']: { tokens: $.glove },
+    [if $.word_embedding && $.glove != null then 'min_pretrained_embeddings']: { tokens: -1 },
   },
 
   model: {
@@ -229,17 +228,48 @@ local experiment = {
   evaluation: { type: 'bidaf_questions' },
 };
 
-// A choice that is misspelt would otherwise have no effect.
+// A choice that is misspelt, or that others leave without effect, is an error.
 experiment + {
-  known_choices:: std.set(std.objectFieldsAll(experiment) + ['known_choices']),
-  local unknown = [
-    name
-    for name in std.setDiff(std.objectFieldsAll(self), std.set($.known_choices))
-    if !std.objectHas(self, name)
-  ],
-  assert std.length(unknown) == 0 :
-         'there is no choice %s; known are: %s' % [
-    std.join(', ', unknown),
-    std.join(', ', [name for name in $.known_choices if !std.objectHas(self, name)]),
-  ],
+  known_choices:: std.objectFieldsAll(experiment) + ['known_choices', 'idle_choices', 'errors'],
+  // The choices without effect, each with the reason. They must keep their defaults.
+  idle_choices::
+    {
+      [name]: 'character_embedding is false'
+      for name in ['min_character_count', 'character_dim', 'num_filters', 'filter_width']
+      if !$.character_embedding
+    } + {
+      [name]: 'word_embedding is false'
+      for name in ['glove', 'min_word_count', 'word_dim']
+      if !$.word_embedding
+    } + {
+      [name]: "attention is 'dynamic', so that there is no attention layer"
+      for name in
+        ['alpha', 'beta', 'context_to_query', 'query_to_context', 'num_hops', 'self_attention']
+      if $.attention == 'dynamic'
+    },
+  local known = std.set($.known_choices),
+  local idle = $.idle_choices,
+  local is_choice(name) = !std.objectHas($, name),
+  local unknown = std.filter(is_choice, std.setDiff(std.objectFieldsAll($), known)),
+  local defaults = experiment { batch_size:: $.batch_size },
+  errors::
+    [
+      'there is no choice %s; known are: %s' % [
+        name,
+        std.join(', ', std.filter(is_choice, std.setDiff(known, std.objectFields(idle)))),
+      ]
+      for name in unknown
+    ] + [
+      '%s must keep its default (%s): %s' % [name, defaults[name], idle[name]]
+      for name in std.objectFields(idle)
+      if $[name] != defaults[name]
+    ] + [
+      'character_embedding and word_embedding are both false: the model would see no words'
+      for _ in [0]
+      if !$.character_embedding && !$.word_embedding
+    ],
+  // In a field that configs leave as it is, and not in an `assert`, which jsonnet evaluates again with every
+  // access to the object: that would take seconds.
+  local errors = $.errors,
+  evaluation: if std.length(errors) == 0 then super.evaluation else error std.join('; ', errors),
 }

@@ -25,6 +25,14 @@
   known_choices+:: [
     'window', 'num_entities', 'max_windows', 'max_words', 'max_instances_in_memory', 'skip_bad',
   ],
+  idle_choices+:: {
+    [name]: 'this is a cloze experiment'
+    for name in [
+      'max_question_length', 'max_passage_length', 'end_input', 'max_answer_length', 'no_answer',
+      'max_tokens_per_batch', 'group_passages', 'validation_batch_size', 'max_tokens_per_validation_batch',
+      'cache_dir',
+    ]
+  },
   local reader = {
     type: 'bidaf_cloze',
     window: $.window,

@@ -3,9 +3,7 @@ from typing import Optional
 import torch
 from overrides import overrides
 
-from bidaf_plugin.modules.fusion.fused_vectors import FusedVectors
 from bidaf_plugin.modules.fusion.fusion import Fusion
-from bidaf_plugin.nn.passage_vectors import PassageVectors
 
 
 @Fusion.register("concat")
@@ -45,10 +43,11 @@ class ConcatFusion(Fusion):
     def forward(
         self,
         encoded_passage: torch.Tensor,
-        encoded_question: torch.Tensor,
-        passage_question_attention: torch.Tensor,
+        attended_question: torch.Tensor,
         attended_passage: Optional[torch.Tensor],
-    ) -> PassageVectors:
-        return FusedVectors(
-            encoded_passage, encoded_question, passage_question_attention, attended_passage
-        )
+    ) -> torch.Tensor:
+        fused = [encoded_passage, attended_question, encoded_passage * attended_question]
+        if attended_passage is not None:
+            fused.append(encoded_passage * attended_passage)
+        # Shape: (batch_size, passage_length, 4 * encoding_dim)
+        return torch.cat(fused, dim=-1)

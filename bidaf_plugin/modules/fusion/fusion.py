@@ -3,8 +3,6 @@ from typing import Optional
 import torch
 from allennlp.common import Registrable
 
-from bidaf_plugin.nn.passage_vectors import PassageVectors
-
 
 class Fusion(torch.nn.Module, Registrable):
     """
@@ -31,26 +29,23 @@ class Fusion(torch.nn.Module, Registrable):
     def forward(
         self,
         encoded_passage: torch.Tensor,
-        encoded_question: torch.Tensor,
-        passage_question_attention: torch.Tensor,
+        attended_question: torch.Tensor,
         attended_passage: Optional[torch.Tensor],
-    ) -> PassageVectors:
+    ) -> torch.Tensor:
         """
         # Parameters
 
         encoded_passage : `torch.Tensor`
             `H`, shape `(batch_size, passage_length, encoding_dim)`.
-        encoded_question : `torch.Tensor`
-            `U`, shape `(batch_size, question_length, encoding_dim)`.
-        passage_question_attention : `torch.Tensor`
-            `a`, shape `(batch_size, passage_length, question_length)`: with it, `u~ = sum_j a_j u_j`.
+        attended_question : `torch.Tensor`
+            `u~`, shape `(batch_size, passage_length, encoding_dim)`.
         attended_passage : `torch.Tensor`
             `h~`, shape `(batch_size, 1, encoding_dim)`: the same vector for all context words. None
             if it is not used.
 
         # Returns
 
-        `PassageVectors`
-            `G`, of shape `(batch_size, passage_length, output_dim)`.
+        `torch.Tensor`
+            `G`, shape `(batch_size, passage_length, output_dim)`.
         """
         raise NotImplementedError

@@ -5,7 +5,6 @@ from overrides import overrides
 
 from bidaf_plugin.modules.fusion.concat_fusion import ConcatFusion
 from bidaf_plugin.modules.fusion.fusion import Fusion
-from bidaf_plugin.nn.passage_vectors import PassageVectors, WholeVectors
 
 
 @Fusion.register("mlp")
@@ -36,13 +35,10 @@ class MlpFusion(ConcatFusion):
     def forward(
         self,
         encoded_passage: torch.Tensor,
-        encoded_question: torch.Tensor,
-        passage_question_attention: torch.Tensor,
+        attended_question: torch.Tensor,
         attended_passage: Optional[torch.Tensor],
-    ) -> PassageVectors:
-        concatenated = super().forward(
-            encoded_passage, encoded_question, passage_question_attention, attended_passage
-        )
+    ) -> torch.Tensor:
+        # Shape: (batch_size, passage_length, 4 * encoding_dim)
+        concatenated = super().forward(encoded_passage, attended_question, attended_passage)
         # Shape: (batch_size, passage_length, encoding_dim)
-        projected = concatenated.project(self._linear.weight, self._linear.bias)
-        return WholeVectors(torch.relu(projected))
+        return torch.relu(self._linear(concatenated))

@@ -6,7 +6,7 @@ from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.metrics import ClozeAccuracy
-from bidaf_plugin.modules.fast_dropout import FastDropout
+from bidaf_plugin.modules.dropout import Dropout
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
 from bidaf_plugin.nn.entities import (
     WindowsOfBatch,
@@ -14,7 +14,6 @@ from bidaf_plugin.nn.entities import (
     entity_log_probabilities,
     entity_loss,
 )
-from bidaf_plugin.nn.passage_vectors import JoinedVectors, PassageVectors, WholeVectors
 
 
 @OutputLayer.register("cloze")
@@ -38,7 +37,7 @@ class ClozeOutputLayer(OutputLayer):
     modeled_dim : `int`
         The size of a vector of `M`.
     dropout : `float`, optional (default = `0.2`)
-        On `M`. (`G` comes with the dropout of the model.)
+        On `[G; M]`.
     """
 
     reads_windows = True
@@ -47,7 +46,7 @@ class ClozeOutputLayer(OutputLayer):
         super().__init__()
         self._query_aware_dim = query_aware_dim
         self._modeled_dim = modeled_dim
-        self._dropout = FastDropout(dropout)
+        self._dropout = Dropout(dropout)
         self._scorer = torch.nn.Linear(query_aware_dim + modeled_dim, 1)
         self._accuracy = ClozeAccuracy()
 
@@ -62,7 +61,7 @@ class ClozeOutputLayer(OutputLayer):
     @overrides(check_signature=False)
     def forward(  # type: ignore[override]
         self,
-        query_aware_passage: PassageVectors,
+        query_aware_passage: torch.Tensor,
         modeled_passage: torch.Tensor,
         passage_mask: torch.Tensor,
         windows: WindowsOfBatch,
@@ -93,12 +92,10 @@ class ClozeOutputLayer(OutputLayer):
         loss : `torch.Tensor`
             A scalar, if there is an `answer_entity` in the article of any of the questions.
         """
-        scored = JoinedVectors(
-            [query_aware_passage, WholeVectors(self._dropout(modeled_passage))],
-            self._query_aware_dim,
-        )
+        # Shape: (num_windows, window_length, query_aware_dim + modeled_dim)
+        scored = torch.cat([query_aware_passage, modeled_passage], dim=-1)
         # Shape: (num_windows, window_length)
-        logits = scored.project(self._scorer.weight, self._scorer.bias).squeeze(-1)
+        logits = self._scorer(self._dropout(scored)).squeeze(-1)
         batch_size, max_windows, window_length = entity_ids.size()
         # Shape: (num_windows, window_length) and (batch_size, num_entities)
         word_log_probs, entity_log_probs = entity_log_probabilities(

@@ -3,8 +3,6 @@ from typing import Any, Dict, List
 import torch
 from allennlp.common import Registrable
 
-from bidaf_plugin.nn.passage_vectors import PassageVectors
-
 
 class OutputLayer(torch.nn.Module, Registrable):
     """
@@ -19,8 +17,6 @@ class OutputLayer(torch.nn.Module, Registrable):
     default_implementation = "span"
     # Whether a passage is a list of windows, which are then read one by one.
     reads_windows = False
-    # Whether the output of a batch can be joined from those of its parts.
-    can_join_parts = False
 
     def get_query_aware_dim(self) -> int:
         """The size of a vector of `G` that this layer expects."""
@@ -32,7 +28,7 @@ class OutputLayer(torch.nn.Module, Registrable):
 
     def forward(
         self,
-        query_aware_passage: PassageVectors,
+        query_aware_passage: torch.Tensor,
         modeled_passage: torch.Tensor,
         passage_mask: torch.Tensor,
         **targets: torch.Tensor,
@@ -40,8 +36,8 @@ class OutputLayer(torch.nn.Module, Registrable):
         """
         # Parameters
 
-        query_aware_passage : `PassageVectors`
-            `G`, of shape `(batch_size, passage_length, query_aware_dim)`, after dropout.
+        query_aware_passage : `torch.Tensor`
+            `G`, shape `(batch_size, passage_length, query_aware_dim)`.
         modeled_passage : `torch.Tensor`
             `M`, shape `(batch_size, passage_length, modeled_dim)`.
         passage_mask : `torch.BoolTensor`
@@ -55,24 +51,6 @@ class OutputLayer(torch.nn.Module, Registrable):
 
         `Dict[str, torch.Tensor]`
             The prediction, and `loss` if there are targets.
-        """
-        raise NotImplementedError
-
-    def join_parts(
-        self, parts: List[Dict[str, torch.Tensor]], **targets: torch.Tensor
-    ) -> Dict[str, torch.Tensor]:
-        """
-        # Parameters
-
-        parts : `List[Dict[str, torch.Tensor]]`
-            What `forward` returned for parts of a batch, without targets.
-        targets : `torch.Tensor`
-            Those of the batch.
-
-        # Returns
-
-        `Dict[str, torch.Tensor]`
-            What `forward` would have returned for the batch.
         """
         raise NotImplementedError
 

@@ -7,17 +7,14 @@ from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.metrics import SpanAccuracy, Squad2EmAndF1, SquadEmAndF1
-from bidaf_plugin.modules.fast_dropout import FastDropout
+from bidaf_plugin.modules.dropout import Dropout
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
 from bidaf_plugin.modules.output_layers.span_decoder import SpanDecoder
 from bidaf_plugin.modules.output_layers.span_targets import choose_targets, is_known
-from bidaf_plugin.modules.output_layers.summarized_vectors import SummarizedVectors
 from bidaf_plugin.modules.output_layers.token_softmax import (
     TokenSoftmax,
     negative_log_likelihood,
 )
-from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import encode
-from bidaf_plugin.nn.passage_vectors import JoinedVectors, PassageVectors, WholeVectors
 
 _END_INPUTS = ("authors_code", "paper_text")
 _TRAINING_TARGETS = ("first", "drawn")
@@ -53,7 +50,7 @@ class SpanOutputLayer(OutputLayer):
     max_answer_length : `int`, optional (default = `None`)
         The largest number of tokens of an answer. No limit by default, as in the paper.
     dropout : `float`, optional (default = `0.2`)
-        On `M` and on `M2`. (`G` comes with the dropout of the model.)
+        On what the two linear layers and `end_encoder` read.
     no_answer : `bool`, optional (default = `False`)
         Whether the passage may not answer the question, as in SQuAD 2.0. Then both softmaxes have one
         more outcome, with a learned logit
@@ -67,8 +64,6 @@ class SpanOutputLayer(OutputLayer):
         In evaluation the logits are divided by it, which changes probabilities and no best span. (`a`
         keeps the `p1` of temperature 1.)
     """
-
-    can_join_parts = True
 
     def __init__(
         self,
@@ -103,7 +98,7 @@ class SpanOutputLayer(OutputLayer):
         self._end_input = end_input
         self._training_target = training_target
         self.temperature = temperature
-        self._dropout = FastDropout(dropout)
+        self._dropout = Dropout(dropout)
         self._start_scorer = torch.nn.Linear(query_aware_dim + modeled_dim, 1)
         self._end_scorer = torch.nn.Linear(query_aware_dim + end_encoder.get_output_dim(), 1)
         self.no_answer = no_answer
@@ -130,7 +125,7 @@ class SpanOutputLayer(OutputLayer):
     @overrides(check_signature=False)
     def forward(  # type: ignore[override]
         self,
-        query_aware_passage: PassageVectors,
+        query_aware_passage: torch.Tensor,
         modeled_passage: torch.Tensor,
         passage_mask: torch.Tensor,
         answer_spans: Optional[torch.Tensor] = None,
@@ -163,29 +158,14 @@ class SpanOutputLayer(OutputLayer):
         loss : `torch.Tensor`
             A scalar, if there are `answer_spans` that count. In training it is 0 where none does.
         """
-        # Shape: (batch_size, passage_length, modeled_dim)
-        modeled_passage = self._dropout(modeled_passage)
-        start = self._softmax(
-            self._start_scorer, query_aware_passage, modeled_passage, passage_mask
-        )
+        start = self._softmax(0, query_aware_passage, modeled_passage, passage_mask)
         end_input = self._make_end_input(query_aware_passage, modeled_passage, start.log_probs)
         # Shape: (batch_size, passage_length, 2 * hidden_size)
-        end_encoded = self._dropout(encode(self._end_encoder, end_input, passage_mask))
-        end = self._softmax(self._end_scorer, query_aware_passage, end_encoded, passage_mask)
+        end_encoded = self._end_encoder(self._dropout(end_input), passage_mask)
+        end = self._softmax(1, query_aware_passage, end_encoded, passage_mask)
         if self.temperature != 1.0 and not self.training:
             start, end = (side.at_temperature(self.temperature) for side in (start, end))
         output_dict = self.decoder.decode(start, end)
-        if answer_spans is not None:
-            self._add_loss(output_dict, answer_spans)
-        return output_dict
-
-    @overrides(check_signature=False)
-    def join_parts(  # type: ignore[override]
-        self,
-        parts: List[Dict[str, torch.Tensor]],
-        answer_spans: Optional[torch.Tensor] = None,
-    ) -> Dict[str, torch.Tensor]:
-        output_dict = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
         if answer_spans is not None:
             self._add_loss(output_dict, answer_spans)
         return output_dict
@@ -212,37 +192,45 @@ class SpanOutputLayer(OutputLayer):
 
     def _softmax(
         self,
-        scorer: torch.nn.Linear,
-        query_aware_passage: PassageVectors,
+        side: int,
+        query_aware_passage: torch.Tensor,
         encoded_passage: torch.Tensor,
         passage_mask: torch.Tensor,
     ) -> TokenSoftmax:
-        scored = self._join(query_aware_passage, WholeVectors(encoded_passage))
+        """`p1` of `G` and `M`, or `p2` of `G` and `M2`."""
+        scorer = (self._start_scorer, self._end_scorer)[side]
+        # Shape: (batch_size, passage_length, query_aware_dim + encoding_dim)
+        scored = torch.cat([query_aware_passage, encoded_passage], dim=-1)
         # Shape: (batch_size, passage_length)
-        logits = scored.project(scorer.weight, scorer.bias).squeeze(-1)
+        logits = scorer(self._dropout(scored)).squeeze(-1)
         if self._no_answer_logits is None:
             return TokenSoftmax(logits, passage_mask)
-        side = 0 if scorer is self._start_scorer else 1
         # Shape: (batch_size,)
         no_answer_logits = self._no_answer_logits[side].expand(logits.size(0))
         return TokenSoftmax(logits, passage_mask, no_answer_logits)
 
     def _make_end_input(
         self,
-        query_aware_passage: PassageVectors,
+        query_aware_passage: torch.Tensor,
         modeled_passage: torch.Tensor,
         start_log_probs: torch.Tensor,
-    ) -> PassageVectors:
+    ) -> torch.Tensor:
         if self._end_input == "paper_text":
-            return WholeVectors(modeled_passage)
+            return modeled_passage
         # Shape: (batch_size, 1, passage_length)
         start_probs = start_log_probs.exp().unsqueeze(1).to(modeled_passage.dtype)
         # Shape: (batch_size, 1, modeled_dim)
         start_summary = start_probs @ modeled_passage
-        return self._join(query_aware_passage, SummarizedVectors(modeled_passage, start_summary))
-
-    def _join(self, query_aware_passage: PassageVectors, others: PassageVectors) -> PassageVectors:
-        return JoinedVectors([query_aware_passage, others], self._query_aware_dim)
+        # Shape: (batch_size, passage_length, query_aware_dim + 3 * modeled_dim)
+        return torch.cat(
+            [
+                query_aware_passage,
+                modeled_passage,
+                start_summary.expand_as(modeled_passage),
+                modeled_passage * start_summary,
+            ],
+            dim=-1,
+        )
 
     @overrides(check_signature=False)
     def update_metrics(  # type: ignore[override]

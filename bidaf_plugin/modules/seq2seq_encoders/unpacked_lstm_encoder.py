@@ -1,32 +1,18 @@
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import torch
 from allennlp.common.checks import ConfigurationError
 from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 from overrides import overrides
 
-from bidaf_plugin.modules.fast_dropout import FastDropout
-from bidaf_plugin.nn.lstm_recurrence import join_directions, run_bidirectional_lstm
-from bidaf_plugin.nn.passage_vectors import PassageVectors, WholeVectors
+from bidaf_plugin.modules.dropout import Dropout
 
-_KERNELS = ("auto", "torch", "unrolled")
+try:
+    from bidaf_plugin.fast import bilstm
+except ImportError:  # What is fast can be left out: torch's kernels give the same.
+    bilstm = None  # type: ignore[assignment]
 
-
-class _Permute(torch.autograd.Function):
-    """
-    Rows of a matrix in the order `order`, which must be its own inverse. The gradient is then the
-    same permutation, a plain copy of rows, where autograd would add rows up one by one.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, rows: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
-        ctx.save_for_backward(order)
-        return rows.index_select(0, order)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
-        (order,) = ctx.saved_tensors
-        return gradient.index_select(0, order), None
+_KERNELS = ("auto", "torch", "native")
 
 
 def reverse_within_lengths(sequences: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -49,7 +35,7 @@ def reverse_within_lengths(sequences: torch.Tensor, mask: torch.Tensor) -> torch
     order = torch.where(positions < lengths, lengths - 1 - positions, positions)
     # Shape: (batch_size * length,)
     order = (order + length * torch.arange(batch_size, device=order.device).unsqueeze(1)).flatten()
-    return _Permute.apply(sequences.reshape(-1, dim), order).view(batch_size, length, dim)
+    return sequences.reshape(-1, dim)[order].view(batch_size, length, dim)
 
 
 @Seq2SeqEncoder.register("unpacked_lstm")
@@ -58,11 +44,10 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
     A stacked bidirectional [LSTM](https://doi.org/10.1162/neco.1997.9.8.1735) that gives exactly
     what AllenNLP's `lstm` gives, without packing the sequences, which is several times faster.
 
-    On a GPU it runs torch's kernels on plain padded tensors: padding at the end cannot reach what
-    comes before it in the forward direction, and the backward direction reads each sequence reversed
-    within its own length, so that its padding too is at the end. On the CPU the product with the input
-    is made for all words at once, from the parts of the input where it has parts
-    (`PassageVectors`), and `run_bidirectional_lstm` does the rest.
+    It runs torch's kernels on plain padded tensors: padding at the end cannot reach what comes before
+    it in the forward direction, and the backward direction reads each sequence reversed within its own
+    length, so that its padding too is at the end. On the CPU the kernel of `bidaf_plugin.fast` takes
+    their place, where it has been built.
 
     Registered as a `Seq2SeqEncoder` with name "unpacked_lstm".
 
@@ -75,7 +60,8 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
     dropout : `float`, optional (default = `0.0`)
         Between layers, as in `torch.nn.LSTM`.
     kernel : `str`, optional (default = `"auto"`)
-        `"torch"` for torch's kernels, `"unrolled"` for the other way, `"auto"` for what is faster.
+        `"torch"` for torch's kernels, `"native"` for that of `bidaf_plugin.fast` or an error, `"auto"`
+        for what is faster.
     bidirectional : `bool`, optional (default = `True`)
         There is no other choice; the configs of `lstm` have it.
     """
@@ -98,13 +84,18 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
             raise ConfigurationError(
                 f"kernel is {kernel!r}; it must be one of {', '.join(_KERNELS)}"
             )
+        if kernel == "native" and (bilstm is None or not bilstm.is_built()):
+            raise ConfigurationError("kernel is 'native', which has not been built on this machine")
         self._input_size = input_size
         self._hidden_size = hidden_size
         self._kernel = kernel
         layer_sizes = [input_size] + [2 * hidden_size] * (num_layers - 1)
         self._forward_lstms = self._make_lstms(layer_sizes)
         self._backward_lstms = self._make_lstms(layer_sizes)
-        self._dropout = FastDropout(dropout)
+        self._dropout = Dropout(dropout)
+        if bilstm is not None:
+            for lstms in zip(self._forward_lstms, self._backward_lstms, strict=True):
+                bilstm.lay_out(*lstms)
 
     def _make_lstms(self, layer_sizes: List[int]) -> Sequence[torch.nn.LSTM]:
         return torch.nn.ModuleList(  # type: ignore[return-value]
@@ -152,15 +143,11 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
     def is_bidirectional(self) -> bool:
         return True
 
-    def forward(
-        self,
-        inputs: Union[torch.Tensor, PassageVectors],
-        mask: Optional[torch.Tensor] = None,
-    ) -> torch.Tensor:
+    def forward(self, inputs: torch.Tensor, mask: Optional[torch.Tensor] = None) -> torch.Tensor:
         """
         # Parameters
 
-        inputs : `Union[torch.Tensor, PassageVectors]`
+        inputs : `torch.Tensor`
             Shape `(batch_size, length, input_size)`.
         mask : `torch.BoolTensor`, optional
             Shape `(batch_size, length)`, padding at the end; without it there is none.
@@ -170,52 +157,26 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         `torch.Tensor`
             Shape `(batch_size, length, 2 * hidden_size)`, zero at padding.
         """
-        vectors = WholeVectors(inputs) if isinstance(inputs, torch.Tensor) else inputs
         if mask is None:
             # Shape: (batch_size, length)
-            mask = vectors.whole().new_ones(vectors.whole().shape[:2], dtype=torch.bool)
-        unrolled = self._kernel == "unrolled" or (
-            self._kernel == "auto"
-            and mask.device.type == "cpu"
-            and not torch.is_autocast_enabled("cpu")
-        )
-        run_layer = _run_unrolled if unrolled else _run_torch_kernels
+            mask = inputs.new_ones(inputs.shape[:2], dtype=torch.bool)
+        is_native = bilstm is not None and self._kernel != "torch" and bilstm.can_run(inputs)
+        run_layer = bilstm.run_layer if is_native else _run_layer
+        outputs = inputs
         for layer, lstms in enumerate(zip(self._forward_lstms, self._backward_lstms, strict=True)):
             if layer > 0:
-                vectors = vectors.drop(self._dropout)
+                outputs = self._dropout(outputs)
             # Shape: (batch_size, length, 2 * hidden_size)
-            outputs = run_layer(*lstms, vectors, mask)
-            vectors = WholeVectors(outputs)
+            outputs = run_layer(*lstms, outputs, mask)
         return outputs
 
 
-def encode(encoder: Seq2SeqEncoder, vectors: PassageVectors, mask: torch.Tensor) -> torch.Tensor:
-    """What `encoder` makes of `vectors`, which only an `UnpackedLstmEncoder` can take by their parts."""
-    return encoder(vectors if isinstance(encoder, UnpackedLstmEncoder) else vectors.whole(), mask)
-
-
-def _run_unrolled(
+def _run_layer(
     forward_lstm: torch.nn.LSTM,
     backward_lstm: torch.nn.LSTM,
-    vectors: PassageVectors,
+    inputs: torch.Tensor,
     mask: torch.Tensor,
 ) -> torch.Tensor:
-    weights = join_directions([forward_lstm.all_weights[0], backward_lstm.all_weights[0]])
-    # Shape: (batch_size, length, 2 * 4 * hidden_size)
-    gate_inputs = vectors.project(weights.input_weight, weights.bias)
-    # In mixed precision the products are not of the weights' type.
-    recurrent_weights = weights.recurrent_weights.to(gate_inputs.dtype)
-    return run_bidirectional_lstm(gate_inputs, recurrent_weights, mask)
-
-
-def _run_torch_kernels(
-    forward_lstm: torch.nn.LSTM,
-    backward_lstm: torch.nn.LSTM,
-    vectors: PassageVectors,
-    mask: torch.Tensor,
-) -> torch.Tensor:
-    # Shape: (batch_size, length, input_size)
-    inputs = vectors.whole()
     # Shape: (batch_size, length, hidden_size)
     forward_outputs, _ = forward_lstm(inputs)
     # Shape: (batch_size, length, hidden_size)

@@ -3,8 +3,8 @@ from typing import Iterator
 import pytest
 import torch
 
-from bidaf_plugin.nn import products
-from bidaf_plugin.nn.products import add_product, linear, multiply, multiply_transposed
+from bidaf_plugin.fast import products
+from bidaf_plugin.fast.products import linear, multiply, multiply_transposed
 
 
 @pytest.fixture(autouse=True, params=[True, False], ids=["onednn", "mkl"])
@@ -42,17 +42,6 @@ class TestProducts:
     def test_multiply_transposed(self, dtype: torch.dtype, dims: tuple[int, int]) -> None:
         left, right = (torch.randn(50, dim, dtype=dtype) for dim in dims)
         assert_equal(multiply_transposed(left, right), left.double().t() @ right.double())
-
-    @pytest.mark.parametrize("num_rows", [0, 1, 5, 8, 9])
-    def test_add_product(
-        self, dtype: torch.dtype, num_rows: int, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(products, "_ROWS_AT_ONCE", 4)
-        left, right = torch.randn(num_rows, 5, dtype=dtype), torch.randn(5, 3, dtype=dtype)
-        total = torch.randn(num_rows, 3, dtype=dtype)
-        expected = total.double() + left.double() @ right.double()
-        assert add_product(total, left, right) is total
-        assert_equal(total, expected)
 
 
 def test_onednn_never_gets_a_part_of_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:

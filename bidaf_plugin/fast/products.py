@@ -10,9 +10,6 @@ from typing import Optional
 
 import torch
 
-# What is added to a total is made in blocks of so many rows, which stay in the cache.
-_ROWS_AT_ONCE = 1024
-
 
 def linear(
     vectors: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor] = None
@@ -66,29 +63,6 @@ def multiply_transposed(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor
         # oneDNN copies a first factor that is transposed: that should be the smaller one.
         return multiply(right.t(), left).t().contiguous()
     return multiply(left.t(), right)
-
-
-def add_product(total: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """
-    # Parameters
-
-    total : `torch.Tensor`
-        To which it is added in place, shape `(num_rows, num_columns)`.
-    left, right : `torch.Tensor`
-        As for `multiply`.
-
-    # Returns
-
-    `torch.Tensor`
-        `total`.
-    """
-    if not is_for_onednn(left, right):
-        return total.addmm_(left, right)
-    for some_total, some_left in zip(
-        total.split(_ROWS_AT_ONCE), left.split(_ROWS_AT_ONCE), strict=True
-    ):
-        some_total.add_(multiply(some_left, right))
-    return total
 
 
 def is_for_onednn(left: torch.Tensor, right: torch.Tensor) -> bool:

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from bidaf_plugin.nn import distinct
-from bidaf_plugin.nn.distinct import find_distinct_rows, find_distinct_words
+from bidaf_plugin.fast import distinct_words
+from bidaf_plugin.fast.distinct_words import find_distinct_rows, find_distinct_words
 
 
 class TestFindDistinctRows:
@@ -23,7 +23,7 @@ class TestFindDistinctRows:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # With this multiplier all hashes are equal.
-        monkeypatch.setattr(distinct, "_MULTIPLIER", 0)
+        monkeypatch.setattr(distinct_words, "_MULTIPLIER", 0)
         rows = torch.tensor([[1, 2], [2, 1], [1, 2]])
         representatives, kinds = find_distinct_rows(rows)
         assert torch.equal(rows[representatives][kinds], rows)

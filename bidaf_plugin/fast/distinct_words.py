@@ -1,16 +1,22 @@
 """
-What occurs several times in a batch is computed once: words, and passages that several questions share.
+What occurs several times in a batch is computed once: words, which saves the character CNN and the highway
+network two thirds of their work, and in evaluation passages that several questions share.
+
+The dropout of the character CNN then strikes a word in the same way wherever it stands in a batch. All other
+dropouts are by position.
 """
 
-from typing import List, Optional, Tuple
+from typing import Callable, List, Optional, Tuple
 
 import torch
 from allennlp.data import TextFieldTensors
 from allennlp.modules import TextFieldEmbedder
 from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
 from allennlp.modules.token_embedders import Embedding, TokenCharactersEncoder
+from allennlp.nn import util
 
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
+from bidaf_plugin.nn.encoded_text import EncodedText
 
 _MULTIPLIER = 6364136223846793005  # of Knuth's linear congruential generator
 _INCREMENT = 1442695040888963407
@@ -23,6 +29,47 @@ def embeds_words_alone(text_field_embedder: TextFieldEmbedder) -> bool:
         isinstance(getattr(text_field_embedder, f"token_embedder_{key}"), context_free)
         for key in text_field_embedder._ordered_embedder_keys
     )
+
+
+def encode_distinct(
+    text: TextFieldTensors,
+    embed: Callable[[TextFieldTensors], torch.Tensor],
+    encode: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    has_dropout: bool,
+) -> Optional[EncodedText]:
+    """
+    # Parameters
+
+    text : `TextFieldTensors`
+    embed : `Callable`
+        From a text to vectors of shape `(batch_size, num_tokens, dim)`, the same for a word wherever it
+        stands.
+    encode : `Callable`
+        From these and a mask to vectors in their context.
+    has_dropout : `bool`
+        Then two texts that are the same are not encoded to the same.
+
+    # Returns
+
+    `Optional[EncodedText]`
+        None if `text` has anything but ids of words and ids of their characters.
+    """
+    distinct = find_distinct_words(text)
+    if distinct is None:
+        return None
+    mask = util.get_text_field_mask(text)
+    words, word_at_position = distinct
+    # Shape: (num_words, dim)
+    embedded_words = embed(words).squeeze(0)
+    # Shape: (batch_size, num_tokens, dim)
+    embedded = torch.nn.functional.embedding(word_at_position, embedded_words)
+    if has_dropout or len(mask) == 1:
+        return EncodedText(mask, embedded, encode(embedded, mask))
+    # Shape: (num_texts,) and (batch_size,)
+    representatives, kinds = find_distinct_rows(word_at_position)
+    # Shape: (num_texts, num_tokens, encoding_dim)
+    encoded = encode(embedded[representatives], mask[representatives])
+    return EncodedText(mask, embedded, encoded[kinds])
 
 
 def find_distinct_rows(rows: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
@@ -83,14 +130,6 @@ def find_distinct_words(
     # Shape: (num_words,) and (batch_size * num_tokens,)
     representatives, kinds = find_distinct_rows(rows)
     return _take_words(text, representatives), kinds.view(shape)
-
-
-def keep_words_apart(text: TextFieldTensors) -> Tuple[TextFieldTensors, torch.Tensor]:
-    """What `find_distinct_words` returns if no two words of `text` are taken for the same."""
-    shape = _tensors(text)[0].shape[:2]
-    # Shape: (batch_size * num_tokens,)
-    positions = torch.arange(shape.numel(), device=_tensors(text)[0].device)
-    return _take_words(text, positions), positions.view(shape)
 
 
 def _tensors(text: TextFieldTensors) -> List[torch.Tensor]:

@@ -1,0 +1,242 @@
+import multiprocessing
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import List, Tuple
+
+import pytest
+import torch
+
+from bidaf_plugin.fast import native
+from bidaf_plugin.fast.bilstm import can_run, run_layer
+from tests.native import native_only
+
+pytestmark = native_only
+
+Lstms = Tuple[torch.nn.LSTM, torch.nn.LSTM]
+
+
+def make_lstms(input_size: int, hidden_size: int, dtype: torch.dtype = torch.double) -> Lstms:
+    lstms = (torch.nn.LSTM(input_size, hidden_size, batch_first=True).to(dtype) for _ in range(2))
+    return tuple(lstms)  # type: ignore[return-value]
+
+
+def make_mask(lengths: List[int]) -> torch.Tensor:
+    return torch.arange(max(lengths)).unsqueeze(0) < torch.tensor(lengths).unsqueeze(1)
+
+
+def parameters(lstms: Lstms) -> List[torch.nn.Parameter]:
+    return [parameter for lstm in lstms for parameter in lstm.parameters()]
+
+
+def expected_outputs(lstms: Lstms, inputs: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """What torch's kernels make of each sequence alone."""
+    outputs = []
+    for sequence, length in zip(inputs, mask.sum(dim=1).tolist(), strict=True):
+        # Shape: (1, length, input_size)
+        words = sequence[:length].unsqueeze(0)
+        forward, _ = lstms[0](words)
+        backward, _ = lstms[1](words.flip(1))
+        # Shape: (length, 2 * hidden_size)
+        joined = torch.cat([forward, backward.flip(1)], dim=-1).squeeze(0)
+        outputs.append(torch.nn.functional.pad(joined, (0, 0, 0, mask.size(1) - length)))
+    return torch.stack(outputs)
+
+
+class TestRunLayer:
+    def setup_method(self) -> None:
+        torch.manual_seed(0)
+        self.lstms = make_lstms(3, 5)
+        self.mask = make_mask([6, 2, 1, 4])
+        self.inputs = torch.randn(4, 6, 3, dtype=torch.double, requires_grad=True)
+
+    def test_random_sizes_lengths_and_threads_against_torch(self, kept_num_threads: None) -> None:
+        """A thousand of them: `make test-long`."""
+        for number in range(int(os.environ.get("BIDAF_RANDOM_CASES", 40))):
+            torch.manual_seed(number)
+            batch_size, length, hidden_size = (
+                int(torch.randint(1, limit, (1,))) for limit in (20, 12, 70)
+            )
+            torch.set_num_threads(int(torch.randint(1, 5, (1,))))
+            dtype = (torch.float32, torch.float64)[number % 2]
+            tolerance = 2e-5 if dtype == torch.float32 else 1e-12
+            lstms = make_lstms(4, hidden_size, dtype)
+            mask = make_mask(torch.randint(1, length + 1, (batch_size,)).tolist())
+            inputs = torch.randn(*mask.shape, 4, dtype=dtype, requires_grad=True)
+            weighting = torch.randn(*mask.shape, 2 * hidden_size, dtype=dtype)
+            outputs, gradients = [], []
+            for run in (run_layer, lambda *a: expected_outputs(a[:2], *a[2:])):
+                output = run(*lstms, inputs, mask)
+                outputs.append(output)
+                gradients.append(
+                    torch.autograd.grad((output * weighting).sum(), [inputs, *parameters(lstms)])
+                )
+            torch.testing.assert_close(*outputs, atol=tolerance, rtol=tolerance)
+            for ours, theirs in zip(*gradients, strict=True):
+                torch.testing.assert_close(ours, theirs, atol=10 * tolerance, rtol=10 * tolerance)
+
+    def test_gradients_are_those_of_finite_differences(self) -> None:
+        assert torch.autograd.gradcheck(
+            lambda inputs, *_: run_layer(*self.lstms, inputs, self.mask),
+            (self.inputs, *parameters(self.lstms)),
+        )
+
+    def test_a_sequence_alone_is_the_same_to_the_last_bit(self, kept_num_threads: None) -> None:
+        lstms = make_lstms(3, 37, torch.float32)
+        mask = make_mask([9, 2, 1, 7, 9, 9, 5, 3, 8])
+        inputs = torch.randn(9, 9, 3)
+        # The product with the input is a library's, which sums as it likes: the recurrence alone.
+        for lstm in lstms:
+            lstm.get_parameter("weight_ih_l0").data.zero_()
+        for num_threads in (1, 2, 4):
+            torch.set_num_threads(num_threads)
+            together = run_layer(*lstms, inputs, mask)
+            for row, length in enumerate(mask.sum(dim=1).tolist()):
+                alone = run_layer(
+                    *lstms, inputs[row : row + 1, :length], mask[row : row + 1, :length]
+                )
+                assert torch.equal(alone[0], together[row, :length])
+
+    def test_padding_is_zero_and_gets_no_gradient(self) -> None:
+        output = run_layer(*self.lstms, self.inputs, self.mask)
+        assert not output[~self.mask].any()
+        output.sum().backward()
+        assert self.inputs.grad is not None
+        assert not self.inputs.grad[~self.mask].any()
+        assert self.inputs.grad[self.mask].any(dim=1).all()
+
+    def test_values_are_the_same_with_and_without_gradients(self) -> None:
+        with torch.no_grad():
+            without = run_layer(*self.lstms, self.inputs, self.mask)
+        assert torch.equal(without, run_layer(*self.lstms, self.inputs, self.mask))
+
+    def test_no_two_gradients_share_memory(self) -> None:
+        run_layer(*self.lstms, self.inputs, self.mask).sum().backward()
+        gradients = [parameter.grad for parameter in parameters(self.lstms)]
+        assert len({g.untyped_storage().data_ptr() for g in gradients if g is not None}) == 8
+
+    def test_clipping_accumulation_and_gradients_kept_in_place_are_as_with_torch(self) -> None:
+        results = []
+        for run in (run_layer, lambda *a: expected_outputs(a[:2], *a[2:])):
+            for parameter in parameters(self.lstms):
+                parameter.grad = None
+            for _ in range(3):
+                # In place: the zeros of the second round are those of the first.
+                for parameter in parameters(self.lstms):
+                    if parameter.grad is not None:
+                        parameter.grad.zero_()
+                for _ in range(2):
+                    run(*self.lstms, self.inputs, self.mask).square().sum().backward()
+                torch.nn.utils.clip_grad_norm_(parameters(self.lstms), 0.1)
+            results.append([parameter.grad.clone() for parameter in parameters(self.lstms)])  # type: ignore[union-attr]
+        for ours, theirs in zip(*results, strict=True):
+            torch.testing.assert_close(ours, theirs)
+
+    def test_two_backward_passes_give_twice_the_gradient(self) -> None:
+        output = run_layer(*self.lstms, self.inputs, self.mask).sum()
+        output.backward(retain_graph=True)
+        once = [parameter.grad.clone() for parameter in parameters(self.lstms)]  # type: ignore[union-attr]
+        output.backward()
+        for parameter, gradient in zip(parameters(self.lstms), once, strict=True):
+            torch.testing.assert_close(parameter.grad, 2 * gradient)
+
+    def test_second_derivatives_are_refused_and_not_wrong(self) -> None:
+        output = run_layer(*self.lstms, self.inputs, self.mask)
+        with pytest.raises(RuntimeError, match="no second derivatives"):
+            torch.autograd.grad(output.sum(), [self.inputs], create_graph=True)
+
+    def test_a_weight_that_has_changed_since_is_noticed(self) -> None:
+        inputs = self.inputs.clone()
+        output = run_layer(*self.lstms, inputs, self.mask)
+        inputs.data.zero_()
+        inputs.detach().add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            output.sum().backward()
+
+    def test_what_is_not_a_number_comes_out_again(self) -> None:
+        with torch.no_grad():
+            self.inputs[0, 2, 1] = float("nan")
+        output = run_layer(*self.lstms, self.inputs, self.mask)
+        assert output[0].isnan().any() and not output[1:].isnan().any()
+
+    def test_large_inputs_saturate(self) -> None:
+        for size in (1e3, 1e30):
+            output = run_layer(*self.lstms, self.inputs * size, self.mask)
+            expected = expected_outputs(self.lstms, self.inputs * size, self.mask)
+            torch.testing.assert_close(output, expected)
+
+    def test_several_python_threads_at_once(self) -> None:
+        expected = run_layer(*self.lstms, self.inputs, self.mask)
+        with ThreadPoolExecutor(4) as threads:
+            jobs = [
+                threads.submit(run_layer, *self.lstms, self.inputs, self.mask) for _ in range(50)
+            ]
+            assert all(torch.equal(job.result(), expected) for job in jobs)
+
+    def test_a_forked_process_does_not_wait_for_threads_it_has_not(
+        self, kept_num_threads: None
+    ) -> None:
+        torch.set_num_threads(2)
+        with torch.no_grad():
+            expected = run_layer(*self.lstms, self.inputs, self.mask)
+        context = multiprocessing.get_context("fork")
+        queue = context.Queue()
+        process = context.Process(
+            target=_run_in_child, args=(self.lstms, self.inputs.detach(), self.mask, queue)
+        )
+        process.start()
+        outputs = torch.tensor(queue.get(timeout=60), dtype=torch.double)
+        process.join(timeout=60)
+        assert process.exitcode == 0
+        torch.testing.assert_close(outputs, expected)
+
+
+def _run_in_child(lstms: Lstms, inputs: torch.Tensor, mask: torch.Tensor, queue: object) -> None:
+    # torch's own operations would wait for threads with more than one; the kernel looks itself.
+    torch.set_num_threads(1)
+    with torch.no_grad():
+        queue.put(run_layer(*lstms, inputs, mask).tolist())  # type: ignore[attr-defined]
+
+
+class TestCanRun:
+    def test_other_types_and_sizes_are_for_torch(self) -> None:
+        assert can_run(torch.zeros(1, 2, 3)) and can_run(torch.zeros(1, 2, 3).double())
+        assert not can_run(torch.zeros(1, 2, 3).half())
+        assert not can_run(torch.zeros(0, 2, 3))
+        assert not can_run(torch.zeros(1, 2, 3, device="meta"))
+        with torch.autocast("cpu", torch.bfloat16):
+            assert not can_run(torch.zeros(1, 2, 3))
+
+
+class TestLibrary:
+    def test_every_kind_of_processor_computes_the_same(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        torch.manual_seed(0)
+        lstms, mask = make_lstms(3, 21, torch.float32), make_mask([7, 3, 5])
+        inputs = torch.randn(3, 7, 3)
+        expected = expected_outputs(lstms, inputs, mask)
+        kinds = ["DEFAULT", "AVX2", "AVX512"]
+        own = torch.backends.cpu.get_cpu_capability()
+        for capability in kinds[: kinds.index(own) + 1] if own in kinds else ["DEFAULT"]:
+            monkeypatch.setattr(
+                torch.backends.cpu, "get_cpu_capability", lambda name=capability: name
+            )
+            native.library.cache_clear()
+            try:
+                torch.testing.assert_close(run_layer(*lstms, inputs, mask), expected)
+            finally:
+                native.library.cache_clear()
+
+    def test_without_it_one_sentence_says_so(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setattr(native, "_FILES_OF_CAPABILITY", {})
+        monkeypatch.setattr(native.Path, "glob", lambda *_: [])
+        native.library.cache_clear()
+        try:
+            assert not can_run(torch.zeros(1, 2, 3)) and not can_run(torch.zeros(1, 2, 3))
+        finally:
+            native.library.cache_clear()
+        assert [record.getMessage() for record in caplog.records] == [
+            "the native kernels have not been built: torch's do their work, more slowly"
+        ]
