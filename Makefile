@@ -1,9 +1,15 @@
-# Two commands do everything on a fresh machine with Python 3.11+: `make train` and `make test`.
+# Two commands do everything on a fresh machine with Python 3.11+: `make train` and `make test`. Each
+# installs what it needs: `make test` also the tools for checks and what only some commands use.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALLED := $(VENV)/.installed-$(shell cat setup.cfg pyproject.toml torchvision_stand_in.py Makefile | cksum | cut -d' ' -f1)
-SOURCES := bidaf_plugin benchmarks tests fixtures torchvision_stand_in.py
+CHECKSUM := $(shell cat setup.cfg setup.py pyproject.toml allennlp_stand_ins.py bidaf_plugin/fast/kernels.cpp Makefile | cksum | cut -d' ' -f1)
+INSTALLED := $(VENV)/.installed-$(CHECKSUM)
+INSTALLED_TOOLS := $(VENV)/.installed-tools-$(CHECKSUM)
+# Most modules of torch and others are never imported, so each is compiled when it first is.
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-warn-conflicts --no-compile
+export PYTHONDONTWRITEBYTECODE :=
+SOURCES := bidaf_plugin benchmarks tests fixtures allennlp_stand_ins.py setup.py
 # The data set for the checks on real data (see README.md); they are skipped where it is absent.
 export BIDAF_DATA ?= $(wildcard ../shared/data)
 
@@ -12,16 +18,24 @@ help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
 
 .PHONY: install
-install: $(INSTALLED)  ## Create .venv and install everything (once)
+install: $(INSTALLED)  ## Create .venv and install what the commands need (once)
+
+.PHONY: install-tools
+install-tools: $(INSTALLED_TOOLS)  ## Also install what tests and benchmarks need (once)
 
 # AllenNLP comes last and without its dependencies: its pins no longer resolve (see setup.cfg).
 $(INSTALLED):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
-	@echo "Installing into $(VENV) (about two minutes, once)"
+	@echo "Installing into $(VENV) (about a minute, once)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps allennlp==2.10.1
+	@$(PIP_INSTALL) -e .
+	@$(PIP_INSTALL) --no-deps allennlp==2.10.1
 	@rm -f $(VENV)/.installed-* && touch $@
+
+$(INSTALLED_TOOLS): $(INSTALLED)
+	@echo "Installing the tools for tests into $(VENV) (once)"
+	@$(PIP_INSTALL) -e '.[dev]'
+	@touch $@
 
 .PHONY: train
 train: install  ## Train on the embedded sample, answer some questions (a few minutes)
@@ -49,7 +63,7 @@ reproduce: install  ## Train the paper's model on SQuAD for MINUTES (180); run a
 	@$(BIN)/allennlp bidaf reproduce --minutes $(MINUTES)
 
 .PHONY: lint
-lint: install  ## Check style and types
+lint: install-tools  ## Check style and types
 	@$(BIN)/black --check --quiet $(SOURCES) || { $(BIN)/black --diff --quiet $(SOURCES); exit 1; }
 	@$(BIN)/ruff check --quiet $(SOURCES)
 	@$(BIN)/mypy --no-error-summary $(SOURCES)
@@ -59,7 +73,7 @@ test: lint  ## Lint, types and all tests, one process per core
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto
 
 .PHONY: test-browser
-test-browser: install  ## Only the tests of the page, in a Chromium
+test-browser: install-tools  ## Only the tests of the page, in a Chromium
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q tests/server/page
 
 # For example: make fuzz SECONDS=60 SEED=7
@@ -70,7 +84,7 @@ fuzz: install  ## Give damaged files and requests to everything for SECONDS (600
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
 
 .PHONY: format
-format: install  ## Rewrite the sources in the project's style
+format: install-tools  ## Rewrite the sources in the project's style
 	@$(BIN)/black --quiet $(SOURCES)
 	@$(BIN)/ruff check --quiet --fix $(SOURCES)
 
@@ -79,23 +93,24 @@ sample: install  ## Write the embedded sample anew
 	@$(BIN)/python fixtures/make_sample.py
 	@$(BIN)/python fixtures/make_cloze_sample.py
 
-# allennlp-models is kept apart from .venv: AllenNLP imports it wherever it finds it.
+# allennlp-models is kept apart from .venv: AllenNLP imports it wherever it finds it. With it comes the
+# last transformers that AllenNLP can import as it is, for comparisons of how long it takes to start.
 PEER := benchmarks/.peer
-$(PEER)/.installed: | install
+$(PEER)/.installed: | install-tools
 	@echo "Installing allennlp-models into $(PEER)"
 	@rm -rf $(PEER)
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --target $(PEER) \
-		allennlp-models==2.10.1 word2number==1.1
+	@$(PIP_INSTALL) --no-deps --target $(PEER) \
+		allennlp-models==2.10.1 word2number==1.1 transformers==4.49.0 tokenizers==0.21.4
 	@touch $@
 
 .PHONY: bench
-bench: install $(PEER)/.installed  ## Compare with allennlp-models on real SQuAD (about an hour)
+bench: install-tools $(PEER)/.installed  ## Compare with allennlp-models on real SQuAD (about an hour)
 	@$(BIN)/python -m benchmarks.compare
 	@$(BIN)/python -m benchmarks.growth
 	@$(BIN)/python -m benchmarks.agreement
 
 .PHONY: bench-quick
-bench-quick: install  ## The same in tiny on the sample: does it run?
+bench-quick: install-tools  ## The same in tiny on the sample: does it run?
 	@$(BIN)/python -m benchmarks.compare --quick
 	@$(BIN)/python -m benchmarks.growth --quick
 	@$(BIN)/python -m benchmarks.agreement --quick --steps 10
@@ -108,7 +123,7 @@ serve: install  ## Answer questions in the browser with the models RUN (or the p
 	@ALLENNLP_LOG_LEVEL=ERROR $(BIN)/allennlp bidaf serve $(RUN) --port $(PORT)
 
 .PHONY: bench-serving
-bench-serving: install  ## Load on the server of the model RUN (or the packaged one): 32 clients (3 minutes)
+bench-serving: install-tools  ## Load on the server of the model RUN (or the packaged one): 32 clients (3 minutes)
 	@$(BIN)/python -m benchmarks.serving $(or $(RUN),pretrained/bidaf-squad.tar.gz) --output benchmarks/results/serving.json
 
 .PHONY: clean

@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import Dict, Set, Type
 
 from allennlp.common import Registrable
@@ -65,10 +64,3 @@ class TestPlugin:
             parts = path.relative_to(ROOT).with_suffix("").parts
             module = ".".join(part for part in parts if part != "__init__")
             assert module in sys.modules, f"{module} is not imported by bidaf_plugin/__init__.py"
-
-    def test_nothing_heavy_is_imported_at_start(self) -> None:
-        source = "\n".join(
-            path.read_text(encoding="utf-8") for path in Path(ROOT / "bidaf_plugin").rglob("*.py")
-        )
-        for line in source.splitlines():
-            assert not line.startswith(("import matplotlib", "from matplotlib", "from sklearn"))

@@ -20,6 +20,8 @@ from typing import Any, Optional, Set, Type
 from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import SigTermReceived
 
+from allennlp_stand_ins import INSTALL_NAMES
+
 _NO_GPU = re.compile(r"Cannot access accelerator device|Torch not compiled with CUDA")
 _LOST_PROCESS = re.compile(r"Connection (closed|reset) by peer")
 _JSONNET_ERROR = re.compile(r"(STATIC|RUNTIME) ERROR")
@@ -58,6 +60,8 @@ def _one_sentence(error: BaseException) -> Optional[str]:
     """What to tell the user about `error`, or None where the fault may be ours."""
     if isinstance(error, ConfigurationError):
         return str(error).strip()
+    if isinstance(error, ModuleNotFoundError) and error.name in INSTALL_NAMES:
+        return f"{error.name} is not installed: pip install '{INSTALL_NAMES[error.name]}'"
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, _WRONG_PATHS):

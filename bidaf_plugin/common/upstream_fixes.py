@@ -21,6 +21,8 @@ This is the whole list:
 | the scheduler `reduce_on_plateau` raises a TypeError | `training/reduce_on_plateau.py` |
 | `--recover` fails on numpy numbers in a checkpoint | `allow_numpy_numbers`, here |
 | warnings about calls that AllenNLP makes | `silence_known_warnings`, here |
+| the tokenizers of transformers cannot be loaded | `load_tokenizers_of_transformers`, here |
+| misspelt names are looked for with nltk, which is not installed | `suggest_names`, here |
 | a traceback where the user's input is at fault | `show_errors_as_sentences`, here |
 | tracebacks of workers of the data loader that are told to end | `let_workers_end`, here |
 | an archive can write files anywhere, or take all memory | `archives/load.py`, `common/tar_files.py` |
@@ -34,12 +36,13 @@ import logging
 import os
 import signal
 import warnings
+from difflib import get_close_matches
 from os import PathLike
-from typing import Any, Union
+from typing import Any, List, Optional, Union
 
 import numpy
 import torch
-from allennlp.common import Params
+from allennlp.common import Params, cached_transformers, registrable
 from allennlp.common import logging as allennlp_logging
 from allennlp.common import util as allennlp_util
 from allennlp.training import util as training_util
@@ -68,6 +71,28 @@ def allow_numpy_numbers() -> None:
 def silence_known_warnings() -> None:
     """AllenNLP's trainer warns on every run about calls that no user can change."""
     warnings.filterwarnings("ignore", message=r".*torch\.cuda\.amp", category=FutureWarning)
+
+
+def suggest_names() -> None:
+    """The message about an unknown name in a config says which one may have been meant."""
+
+    def find_similar(name: str, available: List[str]) -> Optional[str]:
+        return next(iter(get_close_matches(name, available, 1)), None)
+
+    registrable._get_suggestion = find_similar
+
+
+def load_tokenizers_of_transformers() -> None:
+    """
+    AllenNLP says whether special tokens are wanted when it loads a tokenizer, which transformers no
+    longer takes, and again each time it uses it, which is enough.
+    """
+    get_tokenizer = cached_transformers.get_tokenizer
+
+    def get(model_name: str, add_special_tokens: bool = True, **kwargs: Any) -> Any:
+        return get_tokenizer(model_name, **kwargs)
+
+    cached_transformers.get_tokenizer = get
 
 
 def show_errors_as_sentences() -> None:
@@ -128,6 +153,8 @@ def apply_upstream_fixes() -> None:
     """Everything in the table above that is not a class registered by its own import."""
     allow_numpy_numbers()
     silence_known_warnings()
+    suggest_names()
+    load_tokenizers_of_transformers()
     show_errors_as_sentences()
     install_archive_door()
     install_predict_manager()

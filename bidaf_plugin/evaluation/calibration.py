@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import List, NamedTuple
 
 import numpy
+from scipy.optimize import minimize_scalar
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.tables import align_columns
@@ -69,8 +70,6 @@ def negative_log_likelihood(log_confidences: numpy.ndarray, is_right: numpy.ndar
 
 def fit_temperature(logits: AnswerLogits) -> float:
     """The temperature that makes the most of the likelihood."""
-    from scipy.optimize import minimize_scalar
-
     num_right = int(logits.is_right.sum())
     if num_right in (0, len(logits.is_right)):
         raise DataError(

@@ -6,6 +6,8 @@ Figures 2b and 2c. A question is answered correctly if it is an exact match.
 from itertools import combinations
 from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple
 
+from scipy.stats import binomtest
+
 from bidaf_plugin.evaluation.bootstrap import Difference
 from bidaf_plugin.evaluation.score_report import FileScores, compare_files
 from bidaf_plugin.metrics.squad_em_and_f1 import normalize_answer
@@ -108,8 +110,6 @@ def count_regions(right: Sequence[Sequence[bool]]) -> Dict[Region, int]:
 
 def mcnemar_p_value(only_first: int, only_second: int) -> float:
     """The exact form of the test of [McNemar (1947)](https://doi.org/10.1007/BF02295996)."""
-    from scipy.stats import binomtest
-
     num_different = only_first + only_second
     return float(binomtest(only_first, num_different).pvalue) if num_different else 1.0
 

@@ -9,6 +9,7 @@ from math import acos, hypot, pi, sqrt
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy
+from scipy.ndimage import distance_transform_edt
 
 from bidaf_plugin.evaluation.comparison import Region
 
@@ -79,8 +80,6 @@ def overlap_area(first_radius: float, second_radius: float, distance: float) -> 
 
 def find_spots(circles: Sequence[Circle]) -> Dict[Region, Spot]:
     """The best place for the label of each region that can be seen."""
-    from scipy.ndimage import distance_transform_edt
-
     left, right, bottom, top = bounds(circles)
     step = max(right - left, top - bottom) / _RESOLUTION
     if step == 0:

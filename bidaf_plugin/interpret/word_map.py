@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 import numpy
 from allennlp.data import Instance
+from sklearn.manifold import TSNE
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.interpret.text_vectors import (
@@ -149,8 +150,6 @@ def _lay_out(vectors: numpy.ndarray, seed: int) -> numpy.ndarray:
     """Shape: (num_vectors, 2)"""
     if len(vectors) < 3:
         return numpy.arange(2.0 * len(vectors)).reshape(-1, 2)
-    from sklearn.manifold import TSNE
-
     perplexity = min(30.0, (len(vectors) - 1) / 3)
     return TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(vectors)
 

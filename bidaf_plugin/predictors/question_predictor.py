@@ -114,4 +114,9 @@ class QuestionPredictor(Predictor):
         with self._model.words_apart(), warnings.catch_warnings():
             # The kind of hook that AllenNLP registers; what it may miss is not used.
             warnings.filterwarnings("ignore", message="Using (a )?non-full backward hook")
-            return super().get_gradients(instances)
+            gradients, output = super().get_gradients(instances)
+        # The windows of a cloze question are rows of a batch to the model; here they are one text.
+        return {
+            name: gradient.reshape(1, -1, gradient.shape[-1])
+            for name, gradient in gradients.items()
+        }, output

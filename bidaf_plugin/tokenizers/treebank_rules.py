@@ -1,24 +1,27 @@
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Dict, Iterator, List, cast
-
-import spacy
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Dict, Iterator, List, cast
 
 from bidaf_plugin.tokenizers.plain_chunks import PlainChunks
 
+if TYPE_CHECKING:
+    from spacy.tokenizer import Tokenizer
+
 
 @lru_cache(maxsize=1)
-def load_spacy_tokenizer() -> spacy.tokenizer.Tokenizer:
+def load_spacy_tokenizer() -> "Tokenizer":
     """spaCy's English rule tokenizer, which needs no model to be downloaded."""
-    return cast(spacy.tokenizer.Tokenizer, spacy.blank("en").tokenizer)
+    import spacy
+
+    return cast("Tokenizer", spacy.blank("en").tokenizer)
 
 
-def find_special_cases(tokenizer: spacy.tokenizer.Tokenizer) -> Dict[str, List[str]]:
+def find_special_cases(tokenizer: "Tokenizer") -> Dict[str, List[str]]:
     """The strings that a tokenizer of spaCy has pieces for: "don't", "Mr.", ":)"."""
-    return {
-        case: [piece[spacy.symbols.ORTH] for piece in pieces]
-        for case, pieces in tokenizer.rules.items()
-    }
+    from spacy.symbols import ORTH
+
+    return {case: [piece[ORTH] for piece in pieces] for case, pieces in tokenizer.rules.items()}
 
 
 @contextmanager
@@ -35,7 +38,7 @@ class TreebankRules:
     """
 
     # Raised by hand when the results change, for caches of them; spaCy's rules have its version.
-    version = f"2, spacy {spacy.__version__}"
+    version = f"2, spacy {version('spacy')}"
 
     def __init__(self) -> None:
         self._spacy_tokenizer = load_spacy_tokenizer()

@@ -123,6 +123,9 @@ class TestStudy:
             ("span", tiny_params()),
             ("cloze", tiny_cloze_params()),
             ("none", {"model": {}, "trainer": {}}),
+            ("list", []),
+            ("string", {"model": {}, "trainer": "x", "data_loader": {}}),
+            ("bare", {"model": {"output_layer": "cloze"}, "trainer": {}, "data_loader": {}}),
         ):
             paths[name] = str(tmp_path / f"{name}.json")
             Path(paths[name]).write_text(json.dumps(config))
@@ -130,4 +133,10 @@ class TestStudy:
             load_configs({name: paths[name] for name in ("span", "cloze")})
         with pytest.raises(DataError, match="none.json: the config has no key 'data_loader'"):
             load_configs({name: paths[name] for name in ("span", "none")})
+        with pytest.raises(DataError, match="list.json: the config must be a JSON object"):
+            load_configs({name: paths[name] for name in ("span", "list")})
+        with pytest.raises(DataError, match="string.json: 'trainer' must be an object"):
+            load_configs({name: paths[name] for name in ("span", "string")})
+        with pytest.raises(DataError, match=r"'span' \(span\) and 'cloze' \(bare\)"):
+            load_configs({name: paths[name] for name in ("span", "bare")})
         assert load_configs({"span": paths["span"]}) == {"span": tiny_params()}

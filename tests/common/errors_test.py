@@ -44,6 +44,14 @@ class TestErrorMessages:
         missing = FileNotFoundError(2, "No such file", "a.json")
         assert self.show(missing, capsys) == "Error: a.json: No such file\n"
 
+    def test_a_package_that_is_not_installed_is_named(self, capsys: pytest.CaptureFixture) -> None:
+        missing = ModuleNotFoundError("No module named 'scipy'", name="scipy")
+        sentence = "Error: scipy is not installed: pip install 'bidaf_plugin[analysis]'\n"
+        assert self.show(missing, capsys) == sentence
+        # Where a package of somebody else is missing, people need the place.
+        other = ModuleNotFoundError("No module named 'theirs'", name="theirs")
+        assert "Traceback" in self.show(other, capsys)
+
     def test_a_damaged_archive_and_broken_jsonnet_are_named(
         self, capsys: pytest.CaptureFixture, tmp_path: Path
     ) -> None:

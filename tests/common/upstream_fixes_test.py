@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import random
 import signal
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -17,6 +18,8 @@ import torch
 from allennlp.commands.train import train_model_from_file
 from allennlp.common import Params
 from allennlp.common import util as allennlp_util
+from allennlp.common.checks import ConfigurationError
+from allennlp.models import Model
 from allennlp.training import Checkpointer, Trainer
 from allennlp.training.checkpointer import Checkpointer as AllenNlpCheckpointer
 from allennlp.training.learning_rate_schedulers import LearningRateScheduler
@@ -98,6 +101,16 @@ class TestSilenceKnownWarnings:
             torch.cuda.amp.autocast(False)
             warnings.warn("something else", FutureWarning, stacklevel=1)
         assert [str(warning.message) for warning in caught] == ["something else"]
+
+
+class TestSuggestNames:
+    def test_a_misspelt_name_is_explained_without_nltk(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for module in ("nltk", "nltk.metrics", "nltk.metrics.distance"):
+            monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(ConfigurationError, match="did you mean 'attention_flow'"):
+            Model.by_name("atention_flow")
 
 
 class TestAtomicCheckpointer:

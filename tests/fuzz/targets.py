@@ -36,6 +36,7 @@ from tests.server.helpers import PASSAGE, QUESTION, RECORD, serving
 # Is given a damaged input of its own making, in an empty folder.
 Target = Callable[[Random, Path], None]
 
+_BUDGET = ("--steps", 2, "--evaluations", 2)
 _CLOZE_RECORD = {"question": "@placeholder met @entity2", "passage": "@entity1 met @entity2 ."}
 
 
@@ -83,8 +84,7 @@ class _Material:
         self.cloze_config.write_text(json.dumps(tiny_cloze_params()))
         # Two epochs each.
         self._study = folder / "study"
-        budget = ("--steps", 2, "--evaluations", 2)
-        allennlp("bidaf", "study", self.config, "-s", self._study, *budget)
+        allennlp("bidaf", "study", *_BUDGET, self.config, "-s", self._study)
         self._run = self._study / "tiny"
         self.archive = self._run / "model.tar.gz"
         allennlp("train", self.cloze_config, "-s", folder / "cloze")
@@ -141,11 +141,12 @@ class _Material:
         if random.random() < 0.05:
             content = mutate_bytes(random, content)
         (folder / "config.json").write_bytes(content)
-        if random.random() < 0.1:
-            allennlp("bidaf", "table", folder / "config.json")
-            return
+        command = random.choice(
+            [("train",)] * 8 + [("bidaf", "study", *_BUDGET), ("bidaf", "table")]
+        )
+        run = ("-s", folder / "run") if "table" not in command else ()
         try:
-            allennlp("train", folder / "config.json", "-s", folder / "run")
+            allennlp(*command, folder / "config.json", *run)
         except TooLong as error:
             if not _is_at_work(error):
                 raise
@@ -171,8 +172,7 @@ class _Material:
         ignored = shutil.ignore_patterns("*_state_*", "comparison.*", "vocabulary")
         shutil.copytree(self._study, study, ignore=ignored)
         _damage_a_file(random, study / "tiny", "metrics*" if random.random() < 0.8 else "*")
-        budget = ("--steps", 2, "--evaluations", 2)
-        allennlp("bidaf", "study", self.config, "-s", study, *budget)
+        allennlp("bidaf", "study", *_BUDGET, self.config, "-s", study)
 
     def answer_exported(self, random: Random, folder: Path) -> None:
         files = dict(self._exported)

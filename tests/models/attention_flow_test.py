@@ -113,50 +113,11 @@ class TestAttentionFlow:
         assert num_texts == [len(instances), len(passages)] and len(passages) < len(instances)
         # All passages have the same length after padding, which is one word more.
         assert num_words[1] <= len(words) + 1
-        model._embeds_words_alone = False
+        model._embeds_distinct_words = False
         each = model(**tensors)
         assert num_texts[2:] == [len(instances)] * 2
         torch.testing.assert_close(once["loss"], each["loss"])
         torch.testing.assert_close(once["span_end_log_probs"], each["span_end_log_probs"])
-
-    @pytest.mark.parametrize("choices", ["", "no_answer:: true", "attention:: 'dynamic'"])
-    @pytest.mark.usefixtures("kept_num_threads")
-    def test_a_batch_divided_among_threads_has_the_same_output(self, choices: str) -> None:
-        params = tiny_params(choices)
-        instances = read_tiny(params)
-        model = build_model(params, instances)
-        tensors = as_tensors(instances * 20, model.vocab)
-        assert len(tensors["metadata"]) > 32
-        sizes: List[int] = []
-        model._modeling_layer.register_forward_pre_hook(
-            lambda _, inputs: sizes.append(len(inputs[1]))
-        )
-        outputs, metrics = [], []
-        for num_threads in (1, 2):
-            torch.set_num_threads(num_threads)
-            with torch.no_grad():
-                outputs.append(model(**tensors))
-            metrics.append(model.get_metrics(reset=True))
-        batch_size = len(tensors["metadata"])
-        assert sizes == [batch_size, batch_size // 2, batch_size // 2]
-        for output in outputs:
-            del output["metadata"]
-        assert "loss" in outputs[0]
-        torch.testing.assert_close(outputs[0], outputs[1], rtol=1e-5, atol=1e-6)
-        assert metrics[0] == pytest.approx(metrics[1])
-
-    @pytest.mark.usefixtures("kept_num_threads")
-    def test_whoever_watches_a_layer_sees_the_batch(self) -> None:
-        params = tiny_params()
-        instances = read_tiny(params)
-        model = build_model(params, instances)
-        tensors = as_tensors(instances * 20, model.vocab)
-        seen = []
-        model._modeling_layer.register_forward_hook(lambda _, __, output: seen.append(len(output)))
-        torch.set_num_threads(2)
-        with torch.no_grad():
-            model(**tensors)
-        assert seen == [len(tensors["metadata"])]
 
     def test_answers_are_cut_from_the_passage(self) -> None:
         params = tiny_params()

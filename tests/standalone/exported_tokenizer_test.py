@@ -33,7 +33,9 @@ class TestExportedTokenizer:
             assert ends == [token.idx_end for token in tokens]
 
     def test_remembers_no_long_words(self) -> None:
-        exported = ExportedTokenizer(ExportedRules(describe_rules()), split_compounds=True)
+        exported = ExportedTokenizer(
+            ExportedRules(describe_rules()), split_compounds=True, whole_compounds=False
+        )
         for character in "abc":
             exported.tokenize(f"Ada {character * 100_000}")
         assert list(exported._words_of_chunk) == ["Ada"]
