@@ -143,7 +143,7 @@ class TestLoad:
 
     def test_words_without_vectors_are_refused(self, tiny_archive: Path, tmp_path: Path) -> None:
         def edit(name: str, content: bytes) -> bytes:
-            return content + b"one\ntwo\n" if name == "vocabulary/tokens.txt" else content
+            return content + b"xyzzy\n" if name == "vocabulary/tokens.txt" else content
 
         path = repack(tiny_archive, tmp_path / "words.tar.gz", edit)
         self.refuse(path, "do not have a vector for each")
