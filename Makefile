@@ -80,7 +80,7 @@ test-browser: install-tools  ## Only the tests of the page, in a Chromium
 SECONDS ?= 600
 SEED ?= 0
 .PHONY: fuzz
-fuzz: install  ## Give damaged files and requests to everything for SECONDS (600)
+fuzz: install-tools  ## Give damaged files and requests to everything for SECONDS (600)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
 
 .PHONY: format
