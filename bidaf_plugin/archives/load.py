@@ -180,8 +180,9 @@ def install_archive_door() -> None:
 
     def create(params: Params, serialization_dir: PathOrUrl, *args: Any, **kwargs: Any) -> None:
         # AllenNLP would evaluate what is there.
-        if os.path.exists(os.path.join(serialization_dir, archival.CONFIG_NAME)):
-            read_plain_json(os.path.join(serialization_dir, archival.CONFIG_NAME))
+        path = os.path.join(serialization_dir, archival.CONFIG_NAME)
+        if os.path.exists(path) and not isinstance(read_plain_json(path), dict):
+            raise DataError(f"{path}: the config must be a JSON object")
         create_serialization_dir(params, serialization_dir, *args, **kwargs)
 
     training_util.create_serialization_dir = create

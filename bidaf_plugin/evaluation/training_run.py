@@ -7,7 +7,6 @@ import os
 import re
 from dataclasses import dataclass
 from glob import escape, glob
-from math import isfinite
 from typing import Any, Dict, List, Optional, Tuple
 
 from bidaf_plugin.common.errors import DataError
@@ -18,6 +17,8 @@ Curves = Dict[str, Dict[str, List[Tuple[int, float]]]]
 _FIRST_METRICS = ("loss", "em", "f1", "accuracy")
 _PROBLEM = re.compile(r" - (WARNING|ERROR|CRITICAL) - ")
 _MOST_PROBLEMS = 20
+# Beyond it, and for infinite values, there are no marks for an axis.
+_LARGEST_DRAWN = 1e100
 _EPOCH = re.compile(r"metrics_epoch_(\d{1,9})\.json$")
 
 
@@ -64,7 +65,7 @@ class TrainingRun:
                 # Memory and what AllenNLP hides are not about how good the model is.
                 if is_measure and not name.startswith("_") and "memory" not in name:
                     curve = curves.setdefault(name, {}).setdefault(part, [])
-                    if isfinite(value):
+                    if abs(value) < _LARGEST_DRAWN:
                         curve.append((metrics["epoch"], value))
         return {name: curves[name] for name in sorted(curves, key=_rank)}
 

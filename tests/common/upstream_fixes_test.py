@@ -15,7 +15,7 @@ from typing import Any, Dict
 import numpy
 import pytest
 import torch
-from allennlp.commands.train import train_model_from_file
+from allennlp.commands.train import train_model, train_model_from_file
 from allennlp.common import Params
 from allennlp.common import util as allennlp_util
 from allennlp.common.checks import ConfigurationError
@@ -168,6 +168,27 @@ class TestCheckBeforeTraining:
         with pytest.raises(DataError, match="the config must be a JSON object, found"):
             train_model_from_file(path, tmp_path / "run")
         assert not (tmp_path / "run").exists()
+
+    def test_numbers_fit_into_a_machine(self, tmp_path: Path) -> None:
+        config = {"data_loader": {"max_instances_in_memory": 10**30}}
+        with pytest.raises(
+            DataError, match="in the config: data_loader.max_instances_in_memory: 1"
+        ):
+            train_model(Params(config), str(tmp_path / "run"))
+        assert not (tmp_path / "run").exists()
+
+    @pytest.mark.parametrize(
+        "content, message",
+        [
+            ('{"model": {}}', "was begun with another config, which has no 'model.type'"),
+            ("[]", "config.json: the config must be a JSON object"),
+            ("\xff", "config.json: not plain JSON"),
+        ],
+    )
+    def test_another_config_in_the_folder(self, content: str, message: str, tmp_path: Path) -> None:
+        (tmp_path / "config.json").write_bytes(content.encode("latin-1"))
+        with pytest.raises(DataError, match=message):
+            train_model(Params({"model": {"type": "x"}}), str(tmp_path), recover=True)
 
 
 class TestLetWorkersEnd:

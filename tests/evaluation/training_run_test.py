@@ -59,9 +59,13 @@ class TestReadRun:
         with pytest.raises(DataError, match="metrics_epoch_3.json: 'epoch' must be that"):
             read_run(str(folder))
 
-    def test_values_that_are_no_numbers_have_no_place_in_a_curve(self, tmp_path: Path) -> None:
-        folder = write_run(tmp_path / "run")
-        (folder / "metrics_epoch_3.json").write_text('{"epoch": 3, "training_loss": NaN}')
+    @pytest.mark.parametrize("value", ["NaN", "Infinity", "-1e308"])
+    def test_values_that_cannot_be_drawn_have_no_place_in_a_curve(
+        self, value: str, tmp_path: Path
+    ) -> None:
+        folder = write_run(tmp_path / "run", config={"model": {}})
+        content = f'{{"epoch": 3, "training_loss": {value}}}'
+        (folder / "metrics_epoch_3.json").write_text(content)
         assert len(read_run(str(folder)).curves()["loss"]["training"]) == 3
 
     def test_problems_of_the_log_are_there_once(self, tmp_path: Path) -> None:
