@@ -76,6 +76,13 @@ test: lint  ## Lint, types and all tests, one process per core
 test-browser: install-tools  ## Only the tests of the page, in a Chromium
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q tests/server/page
 
+# For example: make fuzz SECONDS=60 SEED=7
+SECONDS ?= 600
+SEED ?= 0
+.PHONY: fuzz
+fuzz: install-tools  ## Give damaged files and requests to everything for SECONDS (600)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
+
 .PHONY: format
 format: install-tools  ## Rewrite the sources in the project's style
 	@$(BIN)/black --quiet $(SOURCES)

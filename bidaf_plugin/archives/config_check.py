@@ -108,11 +108,11 @@ _HOW_TO_TRUST = "if you trust whoever made it, say so: --trust, or trust=True in
 
 def read_plain_json(path: str) -> Any:
     """What is in a file of JSON, and not in the language that AllenNLP takes it for."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read(_MAX_CONFIG_BYTES + 1)
-    if len(text) > _MAX_CONFIG_BYTES:
-        raise DataError(f"{path}: more than {_MAX_CONFIG_BYTES:,} characters")
     try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(_MAX_CONFIG_BYTES + 1)
+        if len(text) > _MAX_CONFIG_BYTES:
+            raise DataError(f"{path}: more than {_MAX_CONFIG_BYTES:,} characters")
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not plain JSON ({error})") from error

@@ -40,6 +40,7 @@ from bidaf_plugin.archives.trust import add_trust_option, is_trusted, run_trusti
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.tar_files import read_tar_gz
 from bidaf_plugin.dataset_readers import BidafClozeReader
+from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 
 if TYPE_CHECKING:
     from bidaf_plugin.predictors.span_predictor import SpanPredictor
@@ -166,6 +167,8 @@ def extracted_archive(resolved_archive_file: PathOrUrl, cleanup: bool = True) ->
 
 def install_archive_door() -> None:
     """Makes AllenNLP's commands load archives and folders of training runs this way."""
+    if archival.extracted_archive is extracted_archive:
+        return
     archival.extracted_archive = extracted_archive
     for name in ("evaluate", "predict", "_checklist_internal"):
         command = sys.modules.get(f"allennlp.commands.{name}")
@@ -177,8 +180,9 @@ def install_archive_door() -> None:
 
     def create(params: Params, serialization_dir: PathOrUrl, *args: Any, **kwargs: Any) -> None:
         # AllenNLP would evaluate what is there.
-        if os.path.exists(os.path.join(serialization_dir, archival.CONFIG_NAME)):
-            read_plain_json(os.path.join(serialization_dir, archival.CONFIG_NAME))
+        path = os.path.join(serialization_dir, archival.CONFIG_NAME)
+        if os.path.exists(path) and not isinstance(read_plain_json(path), dict):
+            raise DataError(f"{path}: the config must be a JSON object")
         create_serialization_dir(params, serialization_dir, *args, **kwargs)
 
     training_util.create_serialization_dir = create
@@ -220,6 +224,8 @@ def _load(
     num_bytes = sum(path.stat().st_size for path in weights)
     with parameters_at_most(_MAX_GROWTH * num_bytes, archive_path):
         model = archival._load_model(params.duplicate(), weights_path, folder, cuda_device)
+    if not config["model"].get("members"):
+        _check_vectors(model, archive_path)
     meta_path = os.path.join(folder, META_NAME)
     meta = Meta.from_path(meta_path) if os.path.exists(meta_path) else None
     if meta is not None:
@@ -260,6 +266,25 @@ def _check_files(
                 f"{archive_path}: its config has {embedder['embedding_dim']:,} numbers for each of "
                 f"{words:,} words, which its weights do not have"
             )
+
+
+def _check_vectors(model: Model, archive_path: PathOrUrl) -> None:
+    """That every word has a vector: the sizes of these tables are known from the weights alone."""
+    for namespace in model.vocab.get_namespaces():
+        words = model.vocab.get_token_to_index_vocabulary(namespace)
+        if len(words) < len(model.vocab.get_index_to_token_vocabulary(namespace)):
+            # AllenNLP counts it once, and gives it the later place.
+            raise DataError(f"{archive_path}: its vocabulary {namespace!r:.60} has a word twice")
+    for module in model.modules():
+        if isinstance(module, FixedAndTrainedEmbedder):
+            num_words = model.vocab.get_vocab_size(module.vocab_namespace)
+            rows = module.rows
+            is_inside = (rows < len(module.fixed)) & (rows >= -len(module.trained))
+            if len(rows) < num_words or not is_inside.all():
+                raise DataError(
+                    f"{archive_path}: its vocabulary has {num_words:,} words, and its weights do not "
+                    "have a vector for each"
+                )
 
 
 def _count_lines(path: Path) -> int:

@@ -123,10 +123,17 @@ def load_configs(variants: Dict[str, str], overrides: str = "") -> Dict[str, Dic
     tasks: Dict[str, str] = {}
     for name, path in variants.items():
         configs[name] = Params.from_file(path, overrides).as_dict(quiet=True)
+        if not isinstance(configs[name], dict):
+            raise DataError(f"{path}: the config must be a JSON object")
         for key in ("model", "data_loader", "trainer"):
             if key not in configs[name]:
                 raise DataError(f"{path}: the config has no key {key!r}")
-        tasks[configs[name]["model"].get("output_layer", {}).get("type", "span")] = name
+            if not isinstance(configs[name][key], dict):
+                raise DataError(f"{path}: {key!r} must be an object of JSON")
+        # AllenNLP takes the bare name as well.
+        output_layer = configs[name]["model"].get("output_layer", {})
+        is_name = not isinstance(output_layer, dict)
+        tasks[str(output_layer if is_name else output_layer.get("type", "span"))] = name
     if len(tasks) > 1:
         of_tasks = " and ".join(f"{task!r} ({name})" for task, name in tasks.items())
         raise DataError(f"models with the output layers {of_tasks} have no common score")

@@ -40,6 +40,8 @@ class Table(Action):
                 raise DataError(f"{config}: there is no such file")
         configs = [Params.from_file(config, args.overrides) for config in args.config]
         for path, config in zip(args.config, configs, strict=True):
+            if not isinstance(config.params, dict):
+                raise DataError(f"{path}: the config must be a JSON object")
             for key in set(config).difference(Params.from_file(path)):
                 raise DataError(
                     f"in the overrides: an experiment has no key {key!r}; choices, like hidden_size, "

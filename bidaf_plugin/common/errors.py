@@ -26,6 +26,7 @@ _NO_GPU = re.compile(r"Cannot access accelerator device|Torch not compiled with 
 _LOST_PROCESS = re.compile(r"Connection (closed|reset) by peer")
 _JSONNET_ERROR = re.compile(r"(STATIC|RUNTIME) ERROR")
 _UNKNOWN_ARGUMENT = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument ('\w+')")
+_NO_MEMORY = re.compile(r"can't allocate memory|not enough memory")
 _CANNOT_WRITE = (errno.EDQUOT, errno.EFBIG, errno.ENOSPC, errno.EROFS)
 _WRONG_PATHS = (
     FileExistsError,
@@ -61,10 +62,12 @@ def _one_sentence(error: BaseException) -> Optional[str]:
         return str(error).strip()
     if isinstance(error, ModuleNotFoundError) and error.name in INSTALL_NAMES:
         return f"{error.name} is not installed: pip install '{INSTALL_NAMES[error.name]}'"
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
     if isinstance(error, _WRONG_PATHS):
-        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return str(error)
     if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
-        place = error.filename or _find_local(error, "train_model", "serialization_dir")
+        place = _find_local(error, "train_model", "serialization_dir")
         return f"{place}: {error.strerror}" if place else error.strerror
     if isinstance(error, (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)):
         archive = _find_local(error, "load_archive", "archive_file")
@@ -72,11 +75,8 @@ def _one_sentence(error: BaseException) -> Optional[str]:
     if isinstance(error, pickle.UnpicklingError):
         archive = _find_local(error, "load_archive", "archive_file")
         return archive and f"{archive}: its weights hold more than tensors"
-    if isinstance(error, TypeError) and _came_through(error, "from_params", "from_archive"):
-        unknown = _UNKNOWN_ARGUMENT.search(str(error))
-        reason = f"{unknown[1]} has no {unknown[2]}" if unknown else error
-        is_predictor = _came_through(error, "from_archive")
-        return f"in {'the arguments of the predictor' if is_predictor else 'the config'}: {reason}"
+    if isinstance(error, TypeError) and _came_through(error, "from_archive"):
+        return f"in the arguments of the predictor: {_reason(error)}"
     if isinstance(error, (ValueError, KeyError)) and _came_through(error, "with_overrides"):
         return f"in the overrides: {error}"
     if isinstance(error, OSError) and type(error).__module__.startswith("requests"):
@@ -89,6 +89,8 @@ def _one_sentence(error: BaseException) -> Optional[str]:
         return f"{place}: {str(error).splitlines()[0].partition('ERROR: ')[2]}"
     if isinstance(error, (RuntimeError, AssertionError)) and _NO_GPU.search(str(error)):
         return "there is no GPU on this machine; cuda_device -1 is the CPU"
+    if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
+        return f"there is not enough memory: {_reason(error)}"
     # The others may notice it before torch does.
     is_lost = type(error).__name__ == "ProcessRaisedException" and _LOST_PROCESS.search(str(error))
     if is_lost or type(error).__name__ == "ProcessExitedException":
@@ -106,7 +108,44 @@ def _one_sentence(error: BaseException) -> Optional[str]:
             "the data loader has a batch_sampler, which makes the batches: instead of --batch-size, "
             "override its own, like validation_data_loader.batch_sampler.batch_size"
         )
-    return None
+    return _sentence_on_config(error)
+
+
+def _sentence_on_config(error: BaseException) -> Optional[str]:
+    """For what was raised while the config was read, or while what it describes was being made."""
+    if _came_through(error, "prepare_environment"):
+        return (
+            "in the config: random_seed, numpy_seed and pytorch_seed must be whole numbers "
+            f"({_reason(error)})"
+        )
+    # A data loader reads the data as soon as it is made, and that is another matter.
+    if not _came_through(error, "from_params") or _came_through(error, "_read"):
+        return None
+    place = ""
+    for frame, _ in walk_tb(error.__traceback__):
+        if frame.f_code.co_name == "from_params":
+            # "model.contextual_layer."
+            place = getattr(frame.f_locals["params"], "history", place)
+        elif frame.f_code.co_name == "pop_and_construct_arg":
+            place = frame.f_locals["params"].history + frame.f_locals["argument_name"]
+    where = f"{place.rstrip('.')}: " if place else ""
+    # It may also be a fault of a class of one's own.
+    hint = "" if isinstance(error, (TypeError, ValueError)) else " (ALLENNLP_DEBUG=1 shows where)"
+    return f"in the config: {where}{_reason(error)}{hint}"
+
+
+def _reason(error: BaseException) -> str:
+    unknown = _UNKNOWN_ARGUMENT.search(str(error))
+    if unknown:
+        return f"{unknown[1]} has no {unknown[2]}"
+    # torch tells in more lines where in its own sources that was.
+    message = str(error).strip().partition("\n")[0]
+    # Python's own messages mean little without it: the text of a KeyError is the key.
+    return (
+        message
+        if isinstance(error, (TypeError, ValueError))
+        else f"{type(error).__name__}: {message}"
+    )
 
 
 def _sentence_in_traceback(text: str) -> Optional[str]:

@@ -23,6 +23,8 @@ _EXTENDED_HEADERS = (
     tarfile.GNUTYPE_LONGNAME,
     tarfile.GNUTYPE_LONGLINK,
 )
+# Beyond this no file can be read: there are no numbers for places in it.
+MAX_FILE_BYTES = 1 << 62
 # What an archive may hold, unpacked: far more than a model of this plugin has, and far more than numbers
 # that are not all the same can be compressed.
 _MAX_BYTES = 16 * 1024**3
@@ -36,8 +38,8 @@ class BoundedTarInfo(tarfile.TarInfo):
     @classmethod
     def frombuf(cls, buf: Union[bytes, bytearray], encoding: str, errors: str) -> "BoundedTarInfo":
         header = super().frombuf(buf, encoding, errors)
-        is_long = header.size > _MAX_HEADER_BYTES and header.type in _EXTENDED_HEADERS
-        if header.size < 0 or is_long:
+        limit = _MAX_HEADER_BYTES if header.type in _EXTENDED_HEADERS else MAX_FILE_BYTES
+        if not 0 <= header.size <= limit:
             raise tarfile.ReadError(f"a header of {header.size:,} bytes")
         return header
 

@@ -49,7 +49,7 @@ from allennlp.training import util as training_util
 
 from bidaf_plugin.archives.load import install_archive_door
 from bidaf_plugin.commands.predict import install_predict_manager
-from bidaf_plugin.common.errors import install_error_messages
+from bidaf_plugin.common.errors import DataError, install_error_messages
 from bidaf_plugin.common.folders import check_folder
 from bidaf_plugin.training.epoch_so_far_callback import install_epoch_so_far_callback
 from bidaf_plugin.training.evaluate_on_test import install_final_evaluator
@@ -140,8 +140,19 @@ def check_before_training() -> None:
         return
 
     def create(params: Params, serialization_dir: Union[str, PathLike], *args: Any) -> None:
+        if not isinstance(params.params, dict):
+            raise DataError(f"the config must be a JSON object, found {params.params!r:.60}")
+        for key, value in params.as_flat_dict().items():
+            if isinstance(value, int) and abs(value) >= 2**63:
+                raise DataError(f"in the config: {key}: {value} is too large a number")
         check_folder(str(serialization_dir))
-        create_serialization_dir(params, serialization_dir, *args)
+        try:
+            create_serialization_dir(params, serialization_dir, *args)
+        except KeyError as error:
+            # AllenNLP wants to show both values of a key that only one of the configs has.
+            raise DataError(
+                f"{serialization_dir} was begun with another config, which has no {error}"
+            ) from error
 
     create.checks_the_folder = True  # type: ignore[attr-defined]
     training_util.create_serialization_dir = create

@@ -9,6 +9,7 @@ import zlib
 from typing import Iterator, NamedTuple, Optional, Set
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.tar_files import MAX_FILE_BYTES
 from bidaf_plugin.dataset_readers.cloze_question import (
     EXTENSION,
     MAX_QUESTION_SIZE,
@@ -77,8 +78,8 @@ def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     while (member := archive.next()) is not None:
         # tarfile would remember every member of a million.
         archive.members = []  # type: ignore[attr-defined]
-        if member.size < 0:
-            # It would go back to where it was, and around again.
+        if not 0 <= member.size <= MAX_FILE_BYTES:
+            # It would go back to where it was, and around again, or to where nothing can be.
             raise tarfile.ReadError(f"a member of {member.size:,} bytes")
         yield member
 

@@ -100,7 +100,8 @@ def load_json(
         raise DataError(
             f"{file_path}: not UTF-8 text (byte {error.start}: {error.reason})"
         ) from error
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
+        # JSON to others, perhaps: Python takes no numbers of thousands of digits.
         raise DataError(f"{file_path}: not JSON ({error})") from error
 
 

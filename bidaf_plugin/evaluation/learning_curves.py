@@ -4,10 +4,11 @@ How good variants of the model are step by step, as numbers and as pictures.
 
 import csv
 import io
-import json
 import os
-from glob import escape, glob
-from typing import Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.evaluation.training_run import read_run
 
 # By what models are judged, the most important score last: those that give spans, and cloze models.
 _SCORES: Sequence[Tuple[str, ...]] = (("em", "f1"), ("accuracy",))
@@ -53,26 +54,34 @@ def read_measurements(folder: str, variant: str) -> List[Measurement]:
     What the run of a variant, a folder in `folder`, has measured so far. Its config must tell how many
     batches are between two scores: `batches_per_epoch`.
     """
-    run = os.path.join(folder, variant)
-    if not os.path.exists(os.path.join(run, "config.json")):
+    path = os.path.join(folder, variant)
+    if not os.path.exists(os.path.join(path, "config.json")):
         return []
-    with open(os.path.join(run, "config.json"), encoding="utf-8") as file:
-        steps_per_epoch = json.load(file)["data_loader"]["batches_per_epoch"]
+    run = read_run(path)
+    data_loader = run.config.get("data_loader")
+    steps_per_epoch = (
+        data_loader.get("batches_per_epoch") if isinstance(data_loader, dict) else None
+    )
+    if not isinstance(steps_per_epoch, int):
+        raise DataError(f"{path}: its config has no number 'batches_per_epoch' of its data_loader")
+    first = run.epochs[0] if run.epochs else {}
+    names = next((names for names in _SCORES if f"validation_{names[-1]}" in first), _SCORES[0])
     measurements = []
-    for path in glob(os.path.join(escape(run), "metrics_epoch_*.json")):
-        with open(path, encoding="utf-8") as file:
-            metrics = json.load(file)
-        names = next(names for names in _SCORES if f"validation_{names[-1]}" in metrics)
-        measurements.append(
-            Measurement(
-                variant,
-                steps_per_epoch * (metrics["epoch"] + 1),
-                {name: metrics[f"validation_{name}"] for name in names},
-                metrics["validation_loss"],
-                metrics["training_duration"],
-            )
-        )
-    return sorted(measurements, key=lambda measurement: measurement.step)
+    for metrics in run.epochs:
+        scores: Dict[str, Any] = {
+            name: metrics.get(f"validation_{name}") for name in (*names, "loss")
+        }
+        for name, value in scores.items():
+            if not isinstance(value, (int, float)):
+                raise DataError(
+                    f"{path}, metrics_epoch_{metrics['epoch']}.json: 'validation_{name}' must be a "
+                    f"number, found {value!r:.60}"
+                )
+        loss = scores.pop("loss")
+        step = steps_per_epoch * (metrics["epoch"] + 1)
+        duration = str(metrics.get("training_duration", ""))
+        measurements.append(Measurement(variant, step, scores, loss, duration))
+    return measurements
 
 
 def curves_as_csv(curves: Dict[str, List[Measurement]]) -> str:

@@ -110,7 +110,8 @@ def report_as_html(run: TrainingRun, answers: Optional[AnswerReport] = None) -> 
 def list_facts(run: TrainingRun) -> List[Tuple[str, str]]:
     """What to know of a run first: name and value."""
     last = run.metrics or (run.epochs[-1] if run.epochs else {})
-    trainer = run.config.get("trainer", {})
+    trainer = run.config.get("trainer")
+    trainer = trainer if isinstance(trainer, dict) else {}
     num_epochs = trainer.get("num_epochs")
     planned = f" of at most {num_epochs}" if num_epochs else ""
     facts = [
@@ -126,13 +127,19 @@ def list_facts(run: TrainingRun) -> List[Tuple[str, str]]:
         facts.append(("best epoch", f"{last['best_epoch']} ({', '.join(best)})"))
     if "training_duration" in last:
         facts.append(("training time", str(last["training_duration"]).partition(".")[0]))
-    memory = [value for key, value in last.items() if key.startswith("peak_") and "memory" in key]
+    memory = [
+        value
+        for key, value in last.items()
+        if key.startswith("peak_") and "memory" in key and isinstance(value, (int, float))
+    ]
     if memory:
         facts.append(("largest memory", f"{max(memory):,.0f} MB"))
     for key in ("train_data_path", "validation_data_path"):
         if run.config.get(key):
             facts.append((key.removesuffix("_path").replace("_", " "), str(run.config[key])))
-    optimizer = dict(trainer.get("optimizer", {}))
+    # AllenNLP takes the bare name as well.
+    optimizer = trainer.get("optimizer")
+    optimizer = dict(optimizer) if isinstance(optimizer, dict) else {"type": optimizer or ""}
     name = str(optimizer.pop("type", ""))
     facts.append(("optimizer", ", ".join([name, *(f"{k} {v}" for k, v in optimizer.items())])))
     facts.append(("AllenNLP", run.version or "unknown"))
@@ -157,7 +164,7 @@ def tabulate_epochs(run: TrainingRun) -> List[Row]:
     best_epoch = (run.epochs[-1] if run.epochs else {}).get("best_epoch")
     for metrics in run.epochs:
         values = [metrics.get(f"{part}_{name}") for part, name in columns]
-        shown = ["" if value is None else f"{value:.4g}" for value in values]
+        shown = [f"{value:.4g}" if isinstance(value, (int, float)) else "" for value in values]
         epoch = f"{metrics['epoch']}{' (best)' if metrics['epoch'] == best_epoch else ''}"
         time = str(metrics.get("training_duration", "")).partition(".")[0]
         rows.append((epoch, *shown, time))

@@ -7,7 +7,6 @@ import os
 import re
 from dataclasses import dataclass
 from glob import escape, glob
-from math import isfinite
 from typing import Any, Dict, List, Optional, Tuple
 
 from bidaf_plugin.common.errors import DataError
@@ -18,6 +17,9 @@ Curves = Dict[str, Dict[str, List[Tuple[int, float]]]]
 _FIRST_METRICS = ("loss", "em", "f1", "accuracy")
 _PROBLEM = re.compile(r" - (WARNING|ERROR|CRITICAL) - ")
 _MOST_PROBLEMS = 20
+# Beyond it, and for infinite values, there are no marks for an axis.
+_LARGEST_DRAWN = 1e100
+_EPOCH = re.compile(r"metrics_epoch_(\d{1,9})\.json$")
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class TrainingRun:
                 # Memory and what AllenNLP hides are not about how good the model is.
                 if is_measure and not name.startswith("_") and "memory" not in name:
                     curve = curves.setdefault(name, {}).setdefault(part, [])
-                    if isfinite(value):
+                    if abs(value) < _LARGEST_DRAWN:
                         curve.append((metrics["epoch"], value))
         return {name: curves[name] for name in sorted(curves, key=_rank)}
 
@@ -83,7 +85,7 @@ def read_run(folder: str) -> TrainingRun:
     if config is None:
         raise DataError(f"{folder}: not the folder of a training run: no config.json in it")
     paths = glob(os.path.join(escape(folder), "metrics_epoch_*.json"))
-    epochs = [metrics for metrics in map(_read_json, paths) if metrics and "epoch" in metrics]
+    epochs = [metrics for metrics in map(_read_epoch, paths) if metrics is not None]
     meta = _read_json(os.path.join(folder, "meta.json")) or {}
     return TrainingRun(
         folder,
@@ -95,14 +97,29 @@ def read_run(folder: str) -> TrainingRun:
     )
 
 
+def _read_epoch(path: str) -> Optional[Dict[str, Any]]:
+    metrics = _read_json(path)
+    number = _EPOCH.search(path)
+    if metrics is not None and (number is None or metrics.get("epoch") != int(number[1])):
+        raise DataError(
+            f"{path}: 'epoch' must be that of the name, found {metrics.get('epoch')!r:.60}"
+        )
+    return metrics
+
+
 def _read_json(path: str) -> Optional[Dict[str, Any]]:
     """A JSON object; None if it is not there, or not whole because it is just being written."""
     try:
         with open(path, encoding="utf-8") as file:
-            value = json.load(file)
-    except (FileNotFoundError, json.JSONDecodeError):
+            value = json.load(file, parse_int=_parse_int)
+    except (FileNotFoundError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _parse_int(digits: str) -> float:
+    """Infinite, if it has thousands of digits: there is nothing to count that high."""
+    return int(digits) if len(digits) < 20 else float(digits)
 
 
 def _read_problems(folder: str) -> List[str]:

@@ -85,7 +85,7 @@ class WindowBudgetSampler(BatchSampler):
     ) -> None:
         limits = {"batch_size": batch_size, "max_windows": max_windows, "max_words": max_words}
         for name, limit in limits.items():
-            if limit is not None and limit < 1:
+            if (limit is None and name == "batch_size") or (limit is not None and limit < 1):
                 raise ConfigurationError(f"{name} must be 1 or more, not {limit}")
         self._batch_size = batch_size
         self._max_windows = max_windows

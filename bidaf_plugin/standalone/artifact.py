@@ -28,7 +28,7 @@ class Artifact:
         try:
             manifest = json.loads(content)
             is_ours = manifest["format"] == FORMAT and isinstance(manifest["version"], int)
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             is_ours = False
         if not is_ours:
             raise ExportedModelError(f"{path}: its {MANIFEST} is not that of an exported model")

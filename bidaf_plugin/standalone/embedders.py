@@ -34,8 +34,8 @@ class WordEmbedder:
     ) -> None:
         self._lowercase: bool = settings["lowercase"]
         self._unknown_index: int = settings["unknown_index"]
-        self._index_of_word = _indices(vocabulary[settings["namespace"]])
         self._vectors = tensors["vectors"]
+        self._index_of_word = _indices(vocabulary[settings["namespace"]], self._vectors)
 
     def __call__(self, words: List[str]) -> torch.Tensor:
         items = map(str.lower, words) if self._lowercase else words
@@ -63,7 +63,7 @@ class CharacterEmbedder:
     ) -> None:
         self._max_word_length: int = settings["max_word_length"]
         self._unknown_index: int = settings["unknown_index"]
-        self._index_of_character = _indices(vocabulary[settings["namespace"]])
+        self._index_of_character = _indices(vocabulary[settings["namespace"]], tensors["vectors"])
         self._tensors = tensors
 
     def __call__(self, words: List[str]) -> torch.Tensor:
@@ -134,5 +134,7 @@ class TextEmbedder:
         return vectors
 
 
-def _indices(items: List[str]) -> Dict[str, int]:
+def _indices(items: List[str], vectors: torch.Tensor) -> Dict[str, int]:
+    if len(items) > len(vectors):
+        raise ValueError(f"{len(items)} words or characters, but {len(vectors)} vectors")
     return {item: index for index, item in enumerate(items)}

@@ -6,6 +6,7 @@ from safetensors.torch import load as load_tensors
 from bidaf_plugin.standalone.artifact import Artifact
 from bidaf_plugin.standalone.batches import make_batch, plan_batches
 from bidaf_plugin.standalone.best_answer import BestAnswer, decide
+from bidaf_plugin.standalone.errors import ExportedModelError
 from bidaf_plugin.standalone.exported_rules import ExportedRules
 from bidaf_plugin.standalone.exported_tokenizer import ExportedTokenizer, Tokens
 from bidaf_plugin.standalone.network import Network
@@ -35,7 +36,20 @@ class ExportedModel:
     """
 
     def __init__(self, path: Union[str, Path]) -> None:
-        artifact = Artifact(path)
+        try:
+            self._load(Artifact(path))
+            # Sizes and names that do not fit together show here, and not at the first question.
+            self.answer("Who built it?", "The mill was built by Ada Orn in 1871.")
+        except ExportedModelError:
+            raise
+        except Exception as error:
+            # Whatever it is: the file may come from anywhere, and nothing else is at work yet.
+            message = str(error).partition("\n")[0]
+            raise ExportedModelError(
+                f"{path}: not a whole exported model ({type(error).__name__}: {message:.200})"
+            ) from error
+
+    def _load(self, artifact: Artifact) -> None:
         settings = artifact.read_json("settings.json")
         rules = ExportedRules(artifact.read_json("tokenizer.json"))
         self._question_tokenizer, self._passage_tokenizer = (

@@ -22,6 +22,9 @@ class ExportedRules:
 
     def __init__(self, rules: Dict[str, Any]) -> None:
         self._special_cases: Dict[str, List[str]] = rules["special_cases"]
+        for case, words in self._special_cases.items():
+            if "".join(words) != case:
+                raise ValueError(f"the special case {case!r} is cut into {words!r}")
         self._prefix, self._suffix, self._infix, self._url = (
             re.compile(rules[name]) for name in ("prefix", "suffix", "infix", "url")
         )

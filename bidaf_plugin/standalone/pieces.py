@@ -50,6 +50,11 @@ class PassageCutter:
     def __init__(
         self, max_tokens: int, stride: int, passage_weight: float, piece_tokens: int
     ) -> None:
+        if not 1 <= piece_tokens <= max_tokens or stride < 1 or passage_weight < 0:
+            raise ValueError(
+                f"pieces of {piece_tokens} tokens of passages of more than {max_tokens}, one every "
+                f"{stride}, weighted by {passage_weight}"
+            )
         self._max_tokens = max_tokens
         self._stride = stride
         self._passage_weight = passage_weight

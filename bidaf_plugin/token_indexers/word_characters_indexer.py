@@ -1,6 +1,7 @@
 from typing import Any, Iterable, Sequence, Tuple
 
 import numpy
+from allennlp.common.checks import ConfigurationError
 from allennlp.data import TokenIndexer, Vocabulary
 from overrides import overrides
 
@@ -27,6 +28,8 @@ class WordCharactersIndexer(WordIndexer):
     """
 
     def __init__(self, namespace: str = "token_characters", max_word_length: int = 16) -> None:
+        if max_word_length < 1:
+            raise ConfigurationError(f"max_word_length must be 1 or more, not {max_word_length}")
         super().__init__(namespace, "token_characters", row_shape=(max_word_length,))
         self._max_word_length = max_word_length
 

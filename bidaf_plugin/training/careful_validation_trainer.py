@@ -21,6 +21,8 @@ from bidaf_plugin.models import AttentionFlow
 from bidaf_plugin.training.checkpointer import save_atomically
 from bidaf_plugin.training.epoch_so_far_callback import EpochSoFarCallback
 
+_MAX_EPOCHS = 1_000_000_000
+
 
 @register_instead(Trainer, "gradient_descent", constructor="from_partial_objects")
 class CarefulValidationTrainer(GradientDescentTrainer):
@@ -62,6 +64,12 @@ class CarefulValidationTrainer(GradientDescentTrainer):
                 meant = get_close_matches(name, known, n=1)
                 hint = f"; did you mean {meant[0]!r}?" if meant else ""
                 raise ConfigurationError(f"in the config: trainer has no {name!r}{hint}")
+        # AllenNLP's own misses the weights after none, and cannot count the hours of too many.
+        num_epochs = kwargs.get("num_epochs", 1)
+        if not 1 <= num_epochs <= _MAX_EPOCHS:
+            raise ConfigurationError(
+                f"in the config: trainer.num_epochs must be from 1 to {_MAX_EPOCHS:,}, not {num_epochs}"
+            )
         return super().from_partial_objects(*args, **kwargs)
 
     @overrides
@@ -92,9 +100,10 @@ class CarefulValidationTrainer(GradientDescentTrainer):
         """What was written down at the end of an epoch, before the run was interrupted."""
         try:
             with open(os.path.join(self._serialization_dir, f"metrics_epoch_{epoch}.json")) as file:
-                return json.load(file)
-        except (FileNotFoundError, json.JSONDecodeError):
+                metrics = json.load(file)
+        except (FileNotFoundError, ValueError, RecursionError):
             return {}
+        return metrics if isinstance(metrics, dict) else {}
 
     @overrides
     def get_checkpoint_state(self) -> Optional[TrainerCheckpoint]:

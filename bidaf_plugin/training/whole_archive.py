@@ -5,6 +5,7 @@ from typing import Any, Union
 from allennlp.commands import train
 from allennlp.models import archival
 
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
 
 
@@ -26,6 +27,8 @@ def install_whole_archives() -> None:
         path = os.fspath(archive_path or serialization_dir)
         if os.path.isdir(path):
             path = os.path.join(path, "model.tar.gz")
+        if not os.path.isfile(os.path.join(serialization_dir, weights)):
+            raise DataError(f"{serialization_dir}: there is no file {weights!r}, its best weights")
         with open_atomically(path, "wb") as file:
             archive_model(serialization_dir, weights, file.name, **kwargs)
         return path

@@ -10,7 +10,7 @@ import torch
 from allennlp.commands import evaluate, predict
 from allennlp.models import archival, load_archive
 
-from bidaf_plugin.archives.load import extracted_archive
+from bidaf_plugin.archives.load import extracted_archive, install_archive_door
 from bidaf_plugin.common import tar_files
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import (
@@ -141,10 +141,44 @@ class TestLoad:
         )
         self.refuse(path, "there is no")
 
+    def test_words_without_vectors_are_refused(self, tiny_archive: Path, tmp_path: Path) -> None:
+        def edit(name: str, content: bytes) -> bytes:
+            return content + b"xyzzy\n" if name == "vocabulary/tokens.txt" else content
+
+        path = repack(tiny_archive, tmp_path / "words.tar.gz", edit)
+        self.refuse(path, "do not have a vector for each")
+
+    def test_words_that_are_there_twice_are_refused(
+        self, tiny_archive: Path, tmp_path: Path
+    ) -> None:
+        def edit(name: str, content: bytes) -> bytes:
+            if name != "vocabulary/token_characters.txt":
+                return content
+            return content + content.splitlines(keepends=True)[1]
+
+        path = repack(tiny_archive, tmp_path / "twice.tar.gz", edit)
+        self.refuse(path, "its vocabulary 'token_characters' has a word twice")
+
+    def test_vectors_that_are_not_there_are_refused(
+        self, tiny_archive: Path, tmp_path: Path
+    ) -> None:
+        weights = torch.load(io.BytesIO(read_member(tiny_archive, "weights.th")))
+        (rows,) = (tensor for name, tensor in weights.items() if name.endswith(".rows"))
+        rows[1] = 999
+        file = io.BytesIO()
+        torch.save(weights, file)
+        path = repack(tiny_archive, tmp_path / "rows.tar.gz", change_weights(file.getvalue()))
+        self.refuse(path, "do not have a vector for each")
+
 
 class TestExtractedArchive:
     def test_is_what_allennlp_uses(self) -> None:
         assert archival.extracted_archive is extracted_archive
+
+    def test_is_installed_once(self) -> None:
+        add_subparser = predict.Predict.add_subparser
+        install_archive_door()
+        assert predict.Predict.add_subparser is add_subparser
 
     def test_extracts_files_in_folders_and_cleans_up(self, tmp_path: Path) -> None:
         path = tmp_path / "a.tar.gz"

@@ -1,6 +1,6 @@
 import json
 from pathlib import Path
-from typing import List
+from typing import Any, List
 
 import pytest
 
@@ -15,6 +15,7 @@ from bidaf_plugin.commands.study import (
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.evaluation.learning_curves import Measurement, read_measurements
 from tests.cloze_helpers import tiny_cloze_params
+from tests.evaluation.run_helpers import write_run
 from tests.helpers import ROOT, tiny_params
 
 
@@ -66,6 +67,20 @@ class TestStudy:
         for name in ("comparison.md", "comparison.png", "comparison.svg"):
             assert (tmp_path / name).stat().st_size > 100
 
+    @pytest.mark.parametrize("score", ["x", None, {}])
+    def test_a_damaged_score_is_named(self, score: Any, tmp_path: Path) -> None:
+        config = {"data_loader": {"batches_per_epoch": 2}}
+        folder = write_run(tmp_path / "one", config=config)
+        metrics = {"epoch": 0, "validation_loss": 1, "validation_em": 1, "validation_f1": score}
+        (folder / "metrics_epoch_0.json").write_text(json.dumps(metrics))
+        with pytest.raises(DataError, match="epoch_0.json: 'validation_f1' must be a number, fou"):
+            read_measurements(str(tmp_path), "one")
+
+    def test_a_config_without_steps_is_named(self, tmp_path: Path) -> None:
+        write_run(tmp_path / "one", config={"data_loader": 1})
+        with pytest.raises(DataError, match="one: its config has no number 'batches_per_epoch'"):
+            read_measurements(str(tmp_path), "one")
+
     def test_the_table_is_ranked_and_has_the_paper_s_scores(self) -> None:
         curves = {
             name: [Measurement(name, 10, {"em": em, "f1": f1}, 1.0, "0:01")]
@@ -108,6 +123,9 @@ class TestStudy:
             ("span", tiny_params()),
             ("cloze", tiny_cloze_params()),
             ("none", {"model": {}, "trainer": {}}),
+            ("list", []),
+            ("string", {"model": {}, "trainer": "x", "data_loader": {}}),
+            ("bare", {"model": {"output_layer": "cloze"}, "trainer": {}, "data_loader": {}}),
         ):
             paths[name] = str(tmp_path / f"{name}.json")
             Path(paths[name]).write_text(json.dumps(config))
@@ -115,4 +133,10 @@ class TestStudy:
             load_configs({name: paths[name] for name in ("span", "cloze")})
         with pytest.raises(DataError, match="none.json: the config has no key 'data_loader'"):
             load_configs({name: paths[name] for name in ("span", "none")})
+        with pytest.raises(DataError, match="list.json: the config must be a JSON object"):
+            load_configs({name: paths[name] for name in ("span", "list")})
+        with pytest.raises(DataError, match="string.json: 'trainer' must be an object"):
+            load_configs({name: paths[name] for name in ("span", "string")})
+        with pytest.raises(DataError, match=r"'span' \(span\) and 'cloze' \(bare\)"):
+            load_configs({name: paths[name] for name in ("span", "bare")})
         assert load_configs({"span": paths["span"]}) == {"span": tiny_params()}

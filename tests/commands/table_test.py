@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from allennlp.common import Params
 
@@ -22,6 +24,12 @@ class TestTable:
             "output_layer": 2 * lstm_direction(14 * d) + 2 * (10 * d + 1),
         }
         assert abs(sum(counts.values()) / 2.6e6 - 1) < 0.03
+
+    def test_a_config_that_is_no_object(self, tmp_path: Path) -> None:
+        path = tmp_path / "config.json"
+        path.write_text('[{"model": {}}]')
+        with pytest.raises(DataError, match=f"{path}: the config must be a JSON object"):
+            run_action("table", path)
 
     def test_what_cannot_be_shown(self) -> None:
         config = ROOT / "training_configs" / "bidaf_squad.jsonnet"

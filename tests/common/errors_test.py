@@ -3,11 +3,13 @@ import gzip
 import sys
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
-from allennlp.common.util import SigTermReceived
+from allennlp.common.util import SigTermReceived, prepare_environment
 from allennlp.data import Vocabulary
 from allennlp.data.data_loaders import MultiProcessDataLoader
 from allennlp.data.data_loaders.multiprocess_data_loader import WorkerError
@@ -126,6 +128,71 @@ class TestErrorMessages:
                 Params({**tiny_params()["model"], "droput": 0.1}), vocab=Vocabulary.empty()
             )
         assert self.show(unknown.value, capsys) == "Error: in the config: Model has no 'droput'\n"
+
+    @pytest.mark.parametrize(
+        "part, key, value, message",
+        [
+            (
+                "contextual_layer",
+                "hidden_size",
+                "x",
+                "model.contextual_layer.hidden_size: Expected",
+            ),
+            ("contextual_layer", "hidden_size", 10**30, "model.contextual_layer: "),
+            ("", "dropout", 7, "model: dropout probability has to be between 0 and 1, but got 7"),
+        ],
+    )
+    def test_a_value_of_the_config_is_named(
+        self, part: str, key: str, value: Any, message: str, capsys: pytest.CaptureFixture
+    ) -> None:
+        config = Params({"model": tiny_params()["model"]})
+        (config["model"][part] if part else config["model"])[key] = value
+        with pytest.raises(Exception) as raised:  # noqa: B017
+            Model.from_params(config["model"], vocab=Vocabulary.empty())
+        shown = self.show(raised.value, capsys)
+        assert shown.startswith(f"Error: in the config: {message}")
+        assert len(shown.splitlines()) == 1
+
+    def test_what_may_be_a_fault_of_one_s_own_class_says_how_to_see_more(
+        self, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(self: Any, *args: Any, **kwargs: Any) -> None:
+            raise KeyError("x")
+
+        monkeypatch.setattr(WindowBudgetSampler, "__init__", fail)
+        with pytest.raises(KeyError) as raised:
+            WindowBudgetSampler.from_params(Params({}))
+        shown = self.show(raised.value, capsys)
+        assert shown == "Error: in the config: KeyError: 'x' (ALLENNLP_DEBUG=1 shows where)\n"
+
+    def test_a_bug_met_while_data_is_read_keeps_its_traceback(
+        self, capsys: pytest.CaptureFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def _read(self: Any, path: str) -> Any:
+            raise KeyError("a bug")
+
+        monkeypatch.setattr(BidafClozeReader, "_read", _read)
+        with pytest.raises(KeyError) as raised:
+            MultiProcessDataLoader.from_params(
+                Params({"batch_size": 1}), reader=BidafClozeReader(), data_path=str(tmp_path)
+            )
+        assert "Traceback" in self.show(raised.value, capsys)
+
+    @pytest.mark.parametrize("seed", [-1, "x", {}, float("inf")])
+    def test_seeds_are_whole_numbers(self, seed: Any, capsys: pytest.CaptureFixture) -> None:
+        with pytest.raises(Exception) as raised:  # noqa: B017
+            prepare_environment(Params({"numpy_seed": seed}))
+        assert "in the config: random_seed, numpy_seed" in self.show(raised.value, capsys)
+
+    def test_memory_and_names_of_files(self, capsys: pytest.CaptureFixture, tmp_path: Path) -> None:
+        with pytest.raises(RuntimeError) as raised:
+            torch.empty(10**15)
+        shown = self.show(raised.value, capsys)
+        assert shown.startswith("Error: there is not enough memory: ")
+        assert len(shown.splitlines()) == 1
+        with pytest.raises(OSError, match="too long") as too_long:
+            (tmp_path / ("x" * 1000)).read_text()
+        assert self.show(too_long.value, capsys).endswith("xxx: File name too long\n")
 
     def test_an_interruption_is_one_word(self, capsys: pytest.CaptureFixture) -> None:
         assert self.show(KeyboardInterrupt(), capsys) == "\nInterrupted\n"

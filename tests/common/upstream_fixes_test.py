@@ -2,6 +2,7 @@
 The fixes of bidaf_plugin/common/upstream_fixes.py which are not tested with their own module.
 """
 
+import json
 import multiprocessing
 import random
 import signal
@@ -14,6 +15,7 @@ from typing import Any, Dict
 import numpy
 import pytest
 import torch
+from allennlp.commands.train import train_model, train_model_from_file
 from allennlp.common import Params
 from allennlp.common import util as allennlp_util
 from allennlp.common.checks import ConfigurationError
@@ -26,6 +28,7 @@ from allennlp.training.learning_rate_schedulers.pytorch_lr_schedulers import (
 )
 from allennlp.training.trainer import TrainerCheckpoint
 
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.upstream_fixes import let_workers_end
 from bidaf_plugin.training import AtomicCheckpointer, CarefulValidationTrainer, RandomStateCallback
 from bidaf_plugin.training.careful_validation_trainer import _untouched_random_numbers
@@ -155,6 +158,37 @@ class TestCarefulValidationTrainer:
 
     def test_is_what_a_config_gets(self) -> None:
         assert Trainer.by_name(Trainer.default_implementation).__self__ is CarefulValidationTrainer
+
+
+class TestCheckBeforeTraining:
+    @pytest.mark.parametrize("config", [[], "x", None, 1])
+    def test_a_config_is_an_object(self, config: Any, tmp_path: Path) -> None:
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(config))
+        with pytest.raises(DataError, match="the config must be a JSON object, found"):
+            train_model_from_file(path, tmp_path / "run")
+        assert not (tmp_path / "run").exists()
+
+    def test_numbers_fit_into_a_machine(self, tmp_path: Path) -> None:
+        config = {"data_loader": {"max_instances_in_memory": 10**30}}
+        with pytest.raises(
+            DataError, match="in the config: data_loader.max_instances_in_memory: 1"
+        ):
+            train_model(Params(config), str(tmp_path / "run"))
+        assert not (tmp_path / "run").exists()
+
+    @pytest.mark.parametrize(
+        "content, message",
+        [
+            ('{"model": {}}', "was begun with another config, which has no 'model.type'"),
+            ("[]", "config.json: the config must be a JSON object"),
+            ("\xff", "config.json: not plain JSON"),
+        ],
+    )
+    def test_another_config_in_the_folder(self, content: str, message: str, tmp_path: Path) -> None:
+        (tmp_path / "config.json").write_bytes(content.encode("latin-1"))
+        with pytest.raises(DataError, match=message):
+            train_model(Params({"model": {"type": "x"}}), str(tmp_path), recover=True)
 
 
 class TestLetWorkersEnd:

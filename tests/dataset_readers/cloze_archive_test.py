@@ -21,6 +21,20 @@ class TestTar:
         (question,) = iterate_questions(str(path), STRICT, Shard(4, 5))
         assert question.place == f"{path}, x/q0004.question"
 
+    @pytest.mark.parametrize("is_pax", [False, True])
+    def test_a_size_beyond_all_files_is_damage(self, is_pax: bool, tmp_path: Path) -> None:
+        member = tarfile.TarInfo("1.question")
+        if is_pax:
+            member.pax_headers = {"size": str(10**30)}
+            header = member.tobuf(tarfile.PAX_FORMAT)
+        else:
+            member.size = 256**11 - 1
+            header = member.tobuf(tarfile.GNU_FORMAT)
+        (tmp_path / "archive").write_bytes(header + bytes(1024))
+        # Its own folder is asked for, so that the member is passed over.
+        with pytest.raises(DataError, match="archive!x: neither a folder, nor a tar archive"):
+            ids(f"{tmp_path / 'archive'}!x")
+
     def test_a_folder_of_an_archive(self, tmp_path: Path) -> None:
         names = ["a/training/1.question", "a/test/2.question", "a/test/more/3.question"]
         path = write_tar(tmp_path / "a.tar.gz", names)

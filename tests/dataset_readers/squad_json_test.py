@@ -129,6 +129,7 @@ class TestReadSquadJson:
             ("latin.json", content.decode("utf-8").encode("latin-1", "replace"), "not UTF-8"),
             ("half.json", content[:300], "not JSON"),
             ("deep.json", b"[" * 100_000, "not JSON"),
+            ("digits.json", b"9" * 5_000, "not JSON"),
         ]:
             path = tmp_path / name
             path.write_bytes(data)

@@ -1,4 +1,7 @@
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from bidaf_plugin.evaluation.run_report import (
     count_parameters,
@@ -64,6 +67,30 @@ class TestReport:
         ended = write_run(tmp_path / "b", metrics={"training_duration": "1:00:00.1"})
         facts = dict(list_facts(read_run(str(ended))))
         assert facts["state"] == "ended" and facts["training time"] == "1:00:00"
+
+    @pytest.mark.parametrize(
+        "trainer, optimizer",
+        [
+            ({"optimizer": "adam"}, "adam"),
+            ({"optimizer": {"lr": 1}}, ", lr 1"),
+            ({}, ""),
+            ("x", ""),
+        ],
+    )
+    def test_the_optimizer_of_any_config(
+        self, trainer: Any, optimizer: str, tmp_path: Path
+    ) -> None:
+        folder = write_run(tmp_path / "run", config={"trainer": trainer})
+        assert dict(list_facts(read_run(str(folder))))["optimizer"] == optimizer
+
+    def test_texts_where_numbers_belong_are_not_shown(self, tmp_path: Path) -> None:
+        folder = write_run(
+            tmp_path / "run", metrics={"peak_worker_0_memory_MB": "x"}, config={"model": {}}
+        )
+        (folder / "metrics_epoch_3.json").write_text('{"epoch": 3, "training_loss": "x"}')
+        run = read_run(str(folder))
+        assert tabulate_epochs(run)[4] == ("3", "", "", "", "")
+        assert "largest memory" not in dict(list_facts(run))
 
     def test_a_run_that_has_just_begun(self, tmp_path: Path) -> None:
         page = Page(report_as_html(read_run(str(write_run(tmp_path / "run", num_epochs=0)))))

@@ -1,5 +1,7 @@
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,9 +35,37 @@ class TestReadRun:
         run = read_run(str(folder))
         assert len(run.epochs) == 3 and run.metrics is None
 
-    def test_values_that_are_no_numbers_have_no_place_in_a_curve(self, tmp_path: Path) -> None:
-        folder = write_run(tmp_path / "run")
-        (folder / "metrics_epoch_3.json").write_text('{"epoch": 3, "training_loss": NaN}')
+    @pytest.mark.parametrize(
+        "content",
+        [b"\xff", b"[" * 100_000, b"[]", b'{"epoch": 3, "training_loss": ' + b"9" * 5_000],
+    )
+    def test_what_is_no_json_object_is_left_out(self, content: bytes, tmp_path: Path) -> None:
+        folder = write_run(tmp_path / "run", config={"model": {}})
+        (folder / "metrics_epoch_3.json").write_bytes(content)
+        assert len(read_run(str(folder)).epochs) == 3
+
+    def test_a_number_of_thousands_of_digits_is_infinite(self, tmp_path: Path) -> None:
+        folder = write_run(tmp_path / "run", config={"model": {}})
+        content = f'{{"epoch": 3, "training_loss": {"9" * 5_000}}}'
+        (folder / "metrics_epoch_3.json").write_text(content)
+        run = read_run(str(folder))
+        assert run.epochs[3]["training_loss"] == math.inf
+        assert len(run.curves()["loss"]["training"]) == 3
+
+    @pytest.mark.parametrize("epoch", [2, "3", None, [3]])
+    def test_an_epoch_is_that_of_its_file(self, epoch: Any, tmp_path: Path) -> None:
+        folder = write_run(tmp_path / "run", config={"model": {}})
+        (folder / "metrics_epoch_3.json").write_text(json.dumps({"epoch": epoch}))
+        with pytest.raises(DataError, match="metrics_epoch_3.json: 'epoch' must be that"):
+            read_run(str(folder))
+
+    @pytest.mark.parametrize("value", ["NaN", "Infinity", "-1e308"])
+    def test_values_that_cannot_be_drawn_have_no_place_in_a_curve(
+        self, value: str, tmp_path: Path
+    ) -> None:
+        folder = write_run(tmp_path / "run", config={"model": {}})
+        content = f'{{"epoch": 3, "training_loss": {value}}}'
+        (folder / "metrics_epoch_3.json").write_text(content)
         assert len(read_run(str(folder)).curves()["loss"]["training"]) == 3
 
     def test_problems_of_the_log_are_there_once(self, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from typing import Dict, List, Sequence, Tuple
 
 import numpy
 import pytest
+from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import Instance, Token
 from allennlp.data.data_loaders import MultiProcessDataLoader
@@ -105,6 +106,8 @@ class TestWindowBudgetSampler:
         assert count == len(list(sampler.get_batch_indices(instances)))
 
     def test_wrong_limits(self) -> None:
+        with pytest.raises(ConfigurationError, match="batch_size must be 1 or more, not None"):
+            WindowBudgetSampler.from_params(Params({"batch_size": None}))
         with pytest.raises(ConfigurationError, match="max_windows must be 1 or more, not 0"):
             WindowBudgetSampler(batch_size=1, max_windows=0)
 

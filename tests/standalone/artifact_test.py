@@ -1,7 +1,13 @@
+import hashlib
+import json
+import math
 import zipfile
 from pathlib import Path
+from typing import Any, Callable
 
 import pytest
+import torch
+from safetensors.torch import load_file, save
 
 from bidaf_plugin.export import export_archive
 from bidaf_plugin.standalone import ExportedModel, ExportedModelError
@@ -20,6 +26,14 @@ def unpack(exported: Path) -> Path:
     with zipfile.ZipFile(exported) as archive:
         archive.extractall(folder)
     return folder
+
+
+def forge(folder: Path, name: str, content: bytes) -> None:
+    """Writes a file, and its checksum into the manifest."""
+    (folder / name).write_bytes(content)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["sha256"][name] = hashlib.sha256(content).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
 class TestArtifact:
@@ -57,12 +71,49 @@ class TestArtifact:
                 ExportedModel(path)
 
     @pytest.mark.parametrize(
+        "name, change, message",
+        [
+            ("settings.json", lambda settings: settings.pop("pieces"), "KeyError: 'pieces'"),
+            ("settings.json", lambda settings: settings.update(network=1), "TypeError"),
+            ("settings.json", lambda settings: settings.update(max_answer_length="x"), "TypeError"),
+            # What a short passage does not need.
+            ("settings.json", lambda settings: settings["pieces"].update(stride=0), "one every 0"),
+            ("vocabulary.json", lambda words: words["tokens"].extend("abc"), "but .* vectors"),
+            ("tokenizer.json", lambda rules: rules.update(prefix="("), "error: missing "),
+            (
+                "tokenizer.json",
+                lambda rules: rules["special_cases"].update({"ab": ["b"]}),
+                "'ab' is cut into",
+            ),
+        ],
+    )
+    def test_files_with_forged_checksums_are_refused_when_they_are_loaded(
+        self, name: str, change: Callable[[Any], Any], message: str, exported: Path
+    ) -> None:
+        folder = unpack(exported)
+        content = json.loads((folder / name).read_text())
+        change(content)
+        forge(folder, name, json.dumps(content).encode())
+        with pytest.raises(ExportedModelError, match=f"not a whole exported model .*{message}"):
+            ExportedModel(folder)
+
+    @pytest.mark.parametrize("value", [math.nan, 1e38])
+    def test_weights_that_are_no_numbers_are_refused(self, value: float, exported: Path) -> None:
+        folder = unpack(exported)
+        tensors = load_file(folder / "weights.safetensors")
+        changed = {name: torch.full_like(tensor, value) for name, tensor in tensors.items()}
+        forge(folder, "weights.safetensors", save(changed))
+        with pytest.raises(ExportedModelError, match="not a whole exported model"):
+            ExportedModel(folder)
+
+    @pytest.mark.parametrize(
         "manifest, message",
         [
             ('{"format": "other"}', "not that of an exported model"),
             ('{"format": "bidaf_answer", "ver', "not that of an exported model"),
             ('{"format": "bidaf_answer"}', "not that of an exported model"),
             ("[]", "not that of an exported model"),
+            ("[" * 100_000, "not that of an exported model"),
             ('{"format": "bidaf_answer", "version": 99}', "format version 99; .* up to 1"),
         ],
     )

@@ -1,7 +1,9 @@
 from collections import defaultdict
 from typing import Dict
 
+import pytest
 import torch
+from allennlp.common.checks import ConfigurationError
 from allennlp.data import Token, Vocabulary
 from allennlp.data.token_indexers import TokenCharactersIndexer
 
@@ -12,6 +14,10 @@ class TestWordCharactersIndexer:
     def setup_method(self) -> None:
         self.vocab = Vocabulary(counter={"token_characters": {"a": 3, "b": 2, "c": 1}})
         self.indexer = WordCharactersIndexer(max_word_length=4)
+
+    def test_words_have_a_length(self) -> None:
+        with pytest.raises(ConfigurationError, match="max_word_length must be 1 or more, not 0"):
+            WordCharactersIndexer(max_word_length=0)
 
     def test_counts_the_characters_that_are_read(self) -> None:
         counter: Dict[str, Dict[str, int]] = defaultdict(lambda: defaultdict(int))

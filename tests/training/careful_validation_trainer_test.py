@@ -32,6 +32,13 @@ class TestCarefulValidationTrainer:
         ):
             train_model(Params(params), str(tmp_path / "run"))
 
+    @pytest.mark.parametrize("num_epochs", [0, -1, 10**30])
+    def test_the_number_of_epochs_is_checked(self, num_epochs: int, tmp_path: Path) -> None:
+        params: Dict[str, Any] = tiny_cloze_params()
+        params["trainer"]["num_epochs"] = num_epochs
+        with pytest.raises(ConfigurationError, match="trainer.num_epochs must be from 1 to"):
+            train_model(Params(params), str(tmp_path / "run"))
+
     def test_recovering_a_finished_run_changes_nothing(self, tmp_path: Path) -> None:
         params: Dict[str, Any] = tiny_params("num_epochs:: 2")
         params.update(test_data_path=str(TINY_SQUAD), evaluate_on_test=True)
@@ -40,6 +47,15 @@ class TestCarefulValidationTrainer:
         assert {"training_duration", "peak_worker_0_memory_MB", "test_em"} <= set(metrics)
         train_model(Params(params), str(tmp_path), recover=True)
         assert read_metrics(tmp_path) == metrics
+
+    @pytest.mark.parametrize("content", [b"\xff", b"[" * 100_000, b"[]", b"9" * 5_000])
+    def test_recovering_does_without_damaged_metrics(self, content: bytes, tmp_path: Path) -> None:
+        params: Dict[str, Any] = tiny_cloze_params()
+        train_model(Params(deepcopy(params)), str(tmp_path))
+        best = read_metrics(tmp_path)["best_validation_accuracy"]
+        (tmp_path / "metrics_epoch_0.json").write_bytes(content)
+        train_model(Params(params), str(tmp_path), recover=True)
+        assert read_metrics(tmp_path)["best_validation_accuracy"] == best
 
     def test_a_run_that_ran_out_of_patience_is_finished(self, tmp_path: Path) -> None:
         params: Dict[str, Any] = tiny_params("num_epochs:: 5")

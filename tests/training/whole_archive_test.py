@@ -6,6 +6,7 @@ import pytest
 from allennlp.commands import train
 from allennlp.models import archival
 
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.upstream_fixes import apply_upstream_fixes
 from tests.disk_helpers import nearly_full_disk
 
@@ -32,6 +33,11 @@ class TestWholeArchives:
             "model.tar.gz",
             "named.tar.gz",
         ]
+
+    def test_missing_weights_are_named(self, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match=f"{tmp_path}: there is no file 'best.th'"):
+            archival.archive_model(tmp_path, "best.th")
+        assert not list(tmp_path.iterdir())
 
     def test_is_installed_once(self) -> None:
         archive_model = archival.archive_model
