@@ -10,7 +10,7 @@ class TestFindings:
             "memory_step", "memory", "MiB", {"ours": [50], "peer": [150]}, more_is_better=False
         )
         findings.add("predict", "prediction", "questions/s", {"ours": [7.0]})
-        findings.add("startup", "start-up", "s", {"ours": [9], "peer": [9]}, more_is_better=False)
+        findings.add("help", "start-up", "s", {"ours": [9], "peer": [9]}, more_is_better=False)
         result = findings.as_dict()
         assert result["ratios"] == {
             **dict.fromkeys(RATIOS),
