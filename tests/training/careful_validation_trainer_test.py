@@ -32,7 +32,7 @@ class TestCarefulValidationTrainer:
         ):
             train_model(Params(params), str(tmp_path / "run"))
 
-    @pytest.mark.parametrize("num_epochs", [0, -1, 10**30])
+    @pytest.mark.parametrize("num_epochs", [0, -1, 10**15])
     def test_the_number_of_epochs_is_checked(self, num_epochs: int, tmp_path: Path) -> None:
         params: Dict[str, Any] = tiny_cloze_params()
         params["trainer"]["num_epochs"] = num_epochs
