@@ -21,9 +21,7 @@ def main(kind: str, path: str, questions_path: str, answers_path: str) -> None:
             sys.modules[name] = None  # type: ignore[assignment]
         sys.path.insert(0, path)
         from bidaf_answer import ExportedModel
-        from bidaf_answer.common.memory import use_huge_pages
 
-        use_huge_pages()
         answer = ExportedModel(path).answer_all
     loaded = time.perf_counter()
     with open(questions_path, encoding="utf-8") as file:

@@ -15,8 +15,13 @@ from bidaf_plugin import samplers as samplers
 from bidaf_plugin import token_indexers as token_indexers
 from bidaf_plugin import tokenizers as tokenizers
 from bidaf_plugin import training as training
-from bidaf_plugin.common.memory import use_huge_pages
 from bidaf_plugin.common.upstream_fixes import apply_upstream_fixes
 
+try:
+    from bidaf_plugin.fast.memory import keep_memory
+except ImportError:  # What is fast can be left out.
+    pass
+else:
+    keep_memory()
+
 apply_upstream_fixes()
-use_huge_pages()

@@ -1,48 +1,50 @@
 """
-One layer of a bidirectional LSTM on the CPU: the product with its input for all words at once, then the
-recurrence by `kernels.cpp`. Values and gradients are those of `torch.nn.LSTM`.
+One layer of a bidirectional LSTM on the CPU: the product with its input for many words at once, then the
+recurrence by `kernels.cpp`. Values and gradients are those of `torch.nn.LSTM` after dropout.
+
+Two things make it fast beside the recurrence itself. Padding is left out: a batch is cut into groups of
+passages of similar length, whose words are packed one after the other. And what the layer reads, the dropped
+concatenation of several tensors, is made for one group at a time, and again for the gradient, so that it never
+leaves the processor's cache and is not kept.
 """
 
-from typing import Any
+from typing import Any, Iterator, List, NamedTuple, Sequence, Tuple
 
 import torch
 
 from bidaf_plugin.fast import native
+from bidaf_plugin.fast.dropout import Mask
 from bidaf_plugin.fast.first_derivatives import first_derivatives_only
 from bidaf_plugin.fast.products import linear, multiply, multiply_transposed
 
-
-def is_built() -> bool:
-    """Whether there is the native kernel."""
-    return native.library() is not None
+# Large enough for fast products, small enough for the cache.
+_WORDS_OF_GROUP = 8192
 
 
 def can_run(inputs: torch.Tensor) -> bool:
     """Whether it can take such inputs: numbers of single or double precision, on the CPU."""
-    return (
-        inputs.device.type == "cpu"
-        and inputs.dtype in (torch.float32, torch.float64)
-        and inputs.numel() > 0
-        and not torch.is_autocast_enabled("cpu")
-        and is_built()
-    )
+    return native.can_take(inputs) and not torch.is_autocast_enabled("cpu")
 
 
 def run_layer(
     forward_lstm: torch.nn.LSTM,
     backward_lstm: torch.nn.LSTM,
-    inputs: torch.Tensor,
+    parts: Sequence[torch.Tensor],
     mask: torch.Tensor,
+    dropout: float = 0.0,
 ) -> torch.Tensor:
     """
     # Parameters
 
     forward_lstm, backward_lstm : `torch.nn.LSTM`
         Of one layer, not bidirectional themselves.
-    inputs : `torch.Tensor`
-        Shape `(batch_size, length, input_size)`.
+    parts : `Sequence[torch.Tensor]`
+        What is concatenated to the inputs: shapes `(batch_size, length, size)`, or `(batch_size, 1, size)`
+        for what all words of a sequence have in common.
     mask : `torch.BoolTensor`
         Shape `(batch_size, length)`, padding at the end.
+    dropout : `float`, optional (default = `0.0`)
+        The share of the inputs that is dropped.
 
     # Returns
 
@@ -50,12 +52,9 @@ def run_layer(
         Shape `(batch_size, length, 2 * hidden_size)`, zero at padding.
     """
     weights = (*forward_lstm.all_weights[0], *backward_lstm.all_weights[0])
-    # Shape: (batch_size,)
-    lengths = mask.sum(dim=1)
-    is_trained = torch.is_grad_enabled() and any(
-        tensor.requires_grad for tensor in (inputs, *weights)
-    )
-    return _BiLstm.apply(inputs, lengths, is_trained, *weights)
+    tensors = (*(native.with_vectors_in_a_row(part) for part in parts), *weights)
+    is_trained = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    return _BiLstm.apply(mask, Mask.draw(dropout), is_trained, *tensors)
 
 
 def lay_out(forward_lstm: torch.nn.LSTM, backward_lstm: torch.nn.LSTM) -> None:
@@ -83,21 +82,76 @@ def _join(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     return torch.cat([first, second])
 
 
+class _Group(NamedTuple):
+    """Some passages of a batch, the longest first."""
+
+    passages: torch.Tensor
+    lengths: torch.Tensor
+    num_words: int
+    padded_length: int
+
+    def arguments(self) -> Tuple[Any, ...]:
+        return self.passages, self.lengths, len(self.passages), self.padded_length
+
+
+def _divide(mask: torch.Tensor) -> List[_Group]:
+    # Shape: (batch_size,)
+    lengths, passages = mask.sum(dim=1).sort(descending=True)
+    groups, first, num_words = [], 0, 0
+    sizes = lengths.tolist()
+    for place, length in enumerate(sizes):
+        num_words += length
+        if num_words >= _WORDS_OF_GROUP or place == len(sizes) - 1:
+            members = slice(first, place + 1)
+            groups.append(_Group(passages[members], lengths[members], num_words, mask.size(1)))
+            first, num_words = place + 1, 0
+    return groups
+
+
+class _Inputs:
+    """The rows of `[part; part; ...]` after dropout, for a group of passages."""
+
+    def __init__(self, parts: Sequence[torch.Tensor], mask: Mask) -> None:
+        self._parts = parts
+        self._mask = mask
+        self.size = sum(part.size(-1) for part in parts)
+
+    def _columns(self, parts: Sequence[torch.Tensor]) -> Iterator[Tuple[torch.Tensor, Any]]:
+        first_column = 0
+        for part in parts:
+            yield part, native.columns(part, first_column)
+            first_column += part.size(-1)
+
+    def gather(self, group: _Group, num_more_columns: int = 0) -> torch.Tensor:
+        """Shape `(num_words, size + num_more_columns)`; the last columns are not filled."""
+        width = self.size + num_more_columns
+        rows = self._parts[0].new_empty(group.num_words, width)
+        for part, columns in self._columns(self._parts):
+            arguments = (part, rows, width, *columns, *group.arguments(), *self._mask)
+            native.call("gather", rows.dtype, *arguments)
+        return rows
+
+    def scatter(
+        self, group: _Group, grad_rows: torch.Tensor, grad_parts: Sequence[torch.Tensor]
+    ) -> None:
+        """Puts gradients of rows where they belong in those of the parts."""
+        for grad_part, columns in self._columns(grad_parts):
+            arguments = (grad_part, grad_rows, self.size, *columns, *group.arguments(), *self._mask)
+            native.call("scatter", grad_rows.dtype, *arguments)
+
+
 class _BiLstm(torch.autograd.Function):
     """
-    The weights are those of the forward and then those of the backward direction, each `W_ih`, `W_hh`,
-    `b_ih`, `b_hh` as `torch.nn.LSTM` has them, with gates in its order: input, forget, cell, output.
+    The tensors are the parts of the inputs, and the weights of the forward and then of the backward
+    direction, each `W_ih`, `W_hh`, `b_ih`, `b_hh` as `torch.nn.LSTM` has them, with gates in its order: input,
+    forget, cell, output.
     """
 
     @staticmethod
     def forward(
-        ctx: Any,
-        inputs: torch.Tensor,
-        lengths: torch.Tensor,
-        is_trained: bool,
-        *weights: torch.Tensor,
+        ctx: Any, mask: torch.Tensor, dropout_mask: Mask, is_trained: bool, *tensors: torch.Tensor
     ) -> torch.Tensor:
-        batch_size, length, _ = inputs.size()
+        parts, weights = tensors[:-8], tensors[-8:]
         hidden_size = weights[1].size(1)
         # Shape: (2 * 4 * hidden_size, input_size)
         input_weight = _join(weights[0], weights[4])
@@ -105,78 +159,66 @@ class _BiLstm(torch.autograd.Function):
         bias = torch.cat([weights[2] + weights[3], weights[6] + weights[7]])
         # Shape: (2 * 4 * hidden_size, hidden_size)
         recurrent_weights = _join(weights[1], weights[5])
-        # The kernel makes the gates of what the input contributes to them, in the same place.
-        # Shape: (batch_size, length, 2 * 4 * hidden_size)
-        gates = linear(inputs.contiguous(), input_weight, bias)
+        inputs, groups = _Inputs(parts, dropout_mask), _divide(mask)
         # Shape: (batch_size, length, 2 * hidden_size)
-        outputs = inputs.new_empty(batch_size, length, 2 * hidden_size)
-        # Shape: (batch_size, length, 2 * hidden_size)
-        cells = torch.empty_like(outputs) if is_trained else None
-        sizes = (batch_size, length, hidden_size)
-        native.call(
-            "bilstm_forward",
-            inputs.dtype,
-            gates,
-            recurrent_weights,
-            lengths,
-            cells,
-            outputs,
-            *sizes,
-        )
+        outputs = parts[0].new_empty(*mask.shape, 2 * hidden_size)
+        kept = []
+        for group in groups:
+            # The kernel makes the gates of what the input contributes to them, in the same place.
+            # Shape: (num_words, 2 * 4 * hidden_size)
+            gates = linear(inputs.gather(group), input_weight, bias)
+            # Shape: (num_words, 2 * hidden_size)
+            cells = outputs.new_empty(group.num_words, 2 * hidden_size) if is_trained else None
+            arguments = (gates, recurrent_weights, cells, outputs, hidden_size, *group.arguments())
+            native.call("bilstm_forward", outputs.dtype, *arguments)
+            kept += [gates, cells] if is_trained else []
         if is_trained:
-            ctx.save_for_backward(
-                inputs, lengths, gates, cells, outputs, input_weight, recurrent_weights
-            )
+            ctx.groups, ctx.dropout_mask = groups, dropout_mask
+            ctx.save_for_backward(*tensors, outputs, input_weight, recurrent_weights, *kept)
         return outputs
 
     @staticmethod
     @first_derivatives_only
     def backward(ctx: Any, grad_outputs: torch.Tensor) -> Any:  # type: ignore[override]
-        inputs, lengths, gates, cells, outputs, input_weight, recurrent_weights = ctx.saved_tensors
-        batch_size, length, _ = inputs.size()
+        num_kept = 2 * len(ctx.groups)
+        *tensors, outputs, input_weight, recurrent_weights = ctx.saved_tensors[:-num_kept]
+        kept = ctx.saved_tensors[-num_kept:]
+        parts = tensors[:-8]
         hidden_size = recurrent_weights.size(1)
-        # Shape: (batch_size, length, 2 * 4 * hidden_size)
-        grad_gates = torch.empty_like(gates)
-        native.call(
-            "bilstm_backward",
-            inputs.dtype,
-            gates,
-            recurrent_weights,
-            lengths,
-            cells,
-            grad_outputs.contiguous(),
-            grad_gates,
-            batch_size,
-            length,
-            hidden_size,
-        )
-        # Shape: (batch_size * length, 2 * 4 * hidden_size)
-        grad_gates = grad_gates.flatten(0, 1)
-        grad_inputs = None
-        if ctx.needs_input_grad[0]:
-            # Shape: (batch_size, length, input_size)
-            grad_inputs = multiply(grad_gates, input_weight).view_as(inputs)
-        # Shape: (2 * 4 * hidden_size, input_size)
-        grad_input_weight = multiply_transposed(grad_gates, inputs.flatten(0, 1))
+        inputs = _Inputs(parts, ctx.dropout_mask)
+        grad_outputs = grad_outputs.contiguous()
+        is_input_trained = any(ctx.needs_input_grad[3:-8])
+        grad_parts = [part.new_empty(part.shape) for part in parts if is_input_trained]
+        # The gradients of all weights of a word are those of its gates times what they were multiplied with:
+        # its inputs, and the states of both directions, of which each direction needs one.
+        # Shape: (2 * 4 * hidden_size, input_size + 2 * hidden_size)
+        grad_weight = input_weight.new_zeros(input_weight.size(0), inputs.size + 2 * hidden_size)
         # Shape: (2 * 4 * hidden_size,)
-        grad_bias = grad_gates.sum(dim=0)
-        # Each step comes from the state of the step before, and the first from zero.
-        # Shape: (batch_size, length, hidden_size) for both
-        states, backward_states = torch.zeros_like(outputs).chunk(2, dim=-1)
-        states[:, 1:] = outputs[:, :-1, :hidden_size]
-        backward_states[:, :-1] = outputs[:, 1:, hidden_size:]
+        grad_bias = input_weight.new_zeros(input_weight.size(0))
+        for group, gates, cells in zip(ctx.groups, kept[::2], kept[1::2], strict=True):
+            # Shape: (num_words, 2 * 4 * hidden_size)
+            grad_gates = torch.empty_like(gates)
+            arguments = (gates, recurrent_weights, cells, grad_outputs, grad_gates, hidden_size)
+            native.call("bilstm_backward", gates.dtype, *arguments, *group.arguments())
+            grad_bias += grad_gates.sum(dim=0)
+            # Shape: (num_words, input_size + 2 * hidden_size)
+            multiplied = inputs.gather(group, num_more_columns=2 * hidden_size)
+            states = (outputs, multiplied, inputs.size, multiplied.size(1), hidden_size)
+            native.call("gather_states", gates.dtype, *states, *group.arguments())
+            grad_weight += multiply_transposed(grad_gates, multiplied)
+            if is_input_trained:
+                inputs.scatter(group, multiply(grad_gates, input_weight), grad_parts)
         grads = []
-        for direction, before in enumerate((states, backward_states)):
+        for direction in (0, 1):
             gates_of_direction = slice(
                 4 * hidden_size * direction, 4 * hidden_size * (direction + 1)
             )
-            # Shape: (4 * hidden_size, hidden_size)
-            grad_weight = grad_gates[:, gates_of_direction].t() @ before.flatten(0, 1)
-            # Each of the two biases gets a gradient of its own: optimizers change gradients in place.
+            first_state = inputs.size + hidden_size * direction
+            # Each has memory of its own, the two biases too: optimizers change gradients in place.
             grads += [
-                grad_input_weight[gates_of_direction].clone(),
-                grad_weight,
+                grad_weight[gates_of_direction, : inputs.size].contiguous(),
+                grad_weight[gates_of_direction, first_state : first_state + hidden_size].clone(),
                 grad_bias[gates_of_direction].clone(),
                 grad_bias[gates_of_direction].clone(),
             ]
-        return grad_inputs, None, None, *grads
+        return None, None, None, *(grad_parts or [None] * len(parts)), *grads

@@ -1,4 +1,4 @@
-// The recurrence of a bidirectional LSTM with its gradient, and dropout.
+// The recurrence of a bidirectional LSTM with its gradient, and dropout where its result is used.
 //
 // What the input contributes to the gates is one large product for all words, made before; what is left
 // goes from word to word:
@@ -150,34 +150,90 @@ INLINE void multiply(const T* rows, int64_t row_size, const T* panel,
 
 int64_t number_of_blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
 
-// One direction of some passages, the longest first, so that those which are not yet at their end are the
-// first ones.
+// W_hh, shape (4 hidden, hidden), for each block of hidden units: [k][gate][unit of the block].
+template <typename T>
+std::vector<T> pack_forward(const T* weight, int64_t hidden) {
+  std::vector<T> panels(4 * hidden * number_of_blocks(hidden, kLanes<T>) * kLanes<T>, T(0));
+  for (int64_t unit = 0; unit < hidden; ++unit) {
+    T* panel = &panels[unit / kLanes<T> * hidden * 4 * kLanes<T> + unit % kLanes<T>];
+    for (int64_t gate = 0; gate < 4; ++gate) {
+      const T* row = weight + (gate * hidden + unit) * hidden;
+      for (int64_t k = 0; k < hidden; ++k) panel[(4 * k + gate) * kLanes<T>] = row[k];
+    }
+  }
+  return panels;
+}
+
+// For each group of up to four blocks of hidden units: [k of the gates][unit of the group].
+template <typename T>
+std::vector<T> pack_backward(const T* weight, int64_t hidden) {
+  std::vector<T> panels(4 * hidden * number_of_blocks(hidden, kLanes<T>) * kLanes<T>, T(0));
+  T* panel = panels.data();
+  for (int64_t unit = 0; unit < hidden; unit += kVectors * kLanes<T>) {
+    const int64_t width =
+        std::min<int64_t>(kVectors, number_of_blocks(hidden - unit, kLanes<T>)) * kLanes<T>;
+    for (int64_t k = 0; k < 4 * hidden; ++k, panel += width) {
+      const T* row = weight + k * hidden;
+      std::copy(row + unit, row + std::min(unit + width, hidden), panel);
+    }
+  }
+  return panels;
+}
+
+// Some passages of a padded batch, the longest first. Their words are also packed: one passage after the other,
+// without padding.
+struct Group {
+  const int64_t* passages;  // their numbers in the batch
+  const int64_t* lengths;
+  int64_t size;
+  int64_t padded_length;  // of the batch
+
+  std::vector<int64_t> starts() const {  // of the packed words
+    std::vector<int64_t> starts(size, 0);
+    for (int64_t number = 1; number < size; ++number) starts[number] = starts[number - 1] + lengths[number - 1];
+    return starts;
+  }
+};
+
+// One direction of some passages of a group, the longest first, so that those which are not yet at their end
+// are the first ones.
 template <typename T>
 struct Part {
-  int64_t length, hidden;  // of the padded batch; d
+  const Group& group;
+  const int64_t* starts;
+  int64_t hidden;  // d
   int64_t direction;
-  const int64_t* lengths;  // of all passages
-  const int64_t* passages;
-  int64_t num_passages;
+  int64_t first, stride, num_passages;  // of the group
 
-  int64_t num_steps() const { return lengths[passages[0]]; }
+  int64_t length(int64_t row) const { return group.lengths[first + row * stride]; }
+
+  int64_t num_steps() const { return length(0); }
 
   int64_t num_active(int64_t step) const {
-    return std::partition_point(passages, passages + num_passages,
-                                [&](int64_t passage) { return lengths[passage] > step; }) -
-           passages;
+    int64_t active = 0, inactive = num_passages;
+    while (active < inactive) {
+      const int64_t middle = (active + inactive) / 2;
+      if (length(middle) > step) active = middle + 1;
+      else inactive = middle;
+    }
+    return active;
   }
 
-  // The word that a passage has come to, as a row of the flattened batch.
+  // The word that a passage has come to.
   int64_t word(int64_t row, int64_t step) const {
-    const int64_t passage = passages[row];
-    return passage * length + (direction == 0 ? step : lengths[passage] - 1 - step);
+    return direction == 0 ? step : length(row) - 1 - step;
   }
 
-  // Tensors have both directions side by side.
+  // Tensors have both directions side by side. Gates and cells are those of packed words.
   template <typename Tensor>
-  Tensor* in_words(Tensor* tensor, int64_t word, int64_t size) const {
-    return tensor + (2 * word + direction) * size;
+  Tensor* packed(Tensor* tensor, int64_t row, int64_t step, int64_t size) const {
+    return tensor + (2 * (starts[first + row * stride] + word(row, step)) + direction) * size;
+  }
+
+  template <typename Tensor>
+  Tensor* padded(Tensor* tensor, int64_t row, int64_t step, int64_t size) const {
+    const int64_t first_word = group.passages[first + row * stride] * group.padded_length;
+    return tensor + (2 * (first_word + word(row, step)) + direction) * size;
   }
 };
 
@@ -195,12 +251,12 @@ INLINE void for_each_tile(int64_t num_rows, const Tile& tile) {
 template <typename T>
 struct Forward {
   Part<T> part;
-  const T* panels;  // see pack_forward
   T *gates, *cells, *outputs;  // without cells, neither they nor the gates are kept
-  std::vector<T> states, new_states, cell_states;
+  std::vector<T> panels, states, new_states, cell_states;
 
-  Forward(const Part<T>& part, const T* panels, T* gates, T* cells, T* outputs)
-      : part(part), panels(panels), gates(gates), cells(cells), outputs(outputs) {
+  Forward(const Part<T>& part, const T* weights, T* gates, T* cells, T* outputs)
+      : part(part), gates(gates), cells(cells), outputs(outputs),
+        panels(pack_forward(weights + part.direction * 4 * part.hidden * part.hidden, part.hidden)) {
     for (auto* values : {&states, &new_states, &cell_states}) {
       values->resize(part.num_passages * part.hidden);
     }
@@ -212,19 +268,18 @@ struct Forward {
     Vector<T> totals[kNumRows][4];
 #pragma GCC unroll 6
     for (int row = 0; row < kNumRows; ++row) {
-      const T* inputs = part.in_words(gates, part.word(first_row + row, step), 4 * hidden) + unit;
+      const T* inputs = part.packed(gates, first_row + row, step, 4 * hidden) + unit;
 #pragma GCC unroll 4
       for (int gate = 0; gate < 4; ++gate) {
         totals[row][gate] = load(kIsWhole, inputs + gate * hidden, count);
       }
     }
     if (step > 0) {
-      multiply<T, kNumRows, 4>(&states[first_row * hidden], hidden, panels + unit * 4 * hidden, totals);
+      multiply<T, kNumRows, 4>(&states[first_row * hidden], hidden, &panels[unit * 4 * hidden], totals);
     }
 #pragma GCC unroll 6
     for (int row = 0; row < kNumRows; ++row) {
       const int64_t in_part = (first_row + row) * hidden + unit;
-      const int64_t word = part.word(first_row + row, step);
       const Vector<T> input = sigmoid<T>(totals[row][0]), forget = sigmoid<T>(totals[row][1]);
       const Vector<T> candidate = tanh_<T>(totals[row][2]), output = sigmoid<T>(totals[row][3]);
       const Vector<T> cell =
@@ -232,14 +287,14 @@ struct Forward {
       const Vector<T> state = output * tanh_<T>(cell);
       store(kIsWhole, &cell_states[in_part], cell, count);
       store(kIsWhole, &new_states[in_part], state, count);
-      store(kIsWhole, part.in_words(outputs, word, hidden) + unit, state, count);
+      store(kIsWhole, part.padded(outputs, first_row + row, step, hidden) + unit, state, count);
       if (cells != nullptr) {
-        T* gates_of_word = part.in_words(gates, word, 4 * hidden) + unit;
+        T* gates_of_word = part.packed(gates, first_row + row, step, 4 * hidden) + unit;
         store(kIsWhole, gates_of_word, input, count);
         store(kIsWhole, gates_of_word + hidden, forget, count);
         store(kIsWhole, gates_of_word + 2 * hidden, candidate, count);
         store(kIsWhole, gates_of_word + 3 * hidden, output, count);
-        store(kIsWhole, part.in_words(cells, word, hidden) + unit, cell, count);
+        store(kIsWhole, part.packed(cells, first_row + row, step, hidden) + unit, cell, count);
       }
     }
   }
@@ -264,15 +319,14 @@ struct Forward {
 template <typename T>
 struct Backward {
   Part<T> part;
-  const T* panels;  // see pack_backward
   const T *gates, *cells, *grad_outputs;
   T* grad_gates;
-  std::vector<T> grads, next_grads, grad_cells;
+  std::vector<T> panels, grads, next_grads, grad_cells;
 
-  Backward(const Part<T>& part, const T* panels, const T* gates, const T* cells, const T* grad_outputs,
+  Backward(const Part<T>& part, const T* weights, const T* gates, const T* cells, const T* grad_outputs,
            T* grad_gates)
-      : part(part), panels(panels), gates(gates), cells(cells), grad_outputs(grad_outputs),
-        grad_gates(grad_gates) {
+      : part(part), gates(gates), cells(cells), grad_outputs(grad_outputs), grad_gates(grad_gates),
+        panels(pack_backward(weights + part.direction * 4 * part.hidden * part.hidden, part.hidden)) {
     grads.resize(part.num_passages * 4 * part.hidden);
     next_grads.resize(grads.size());
     grad_cells.resize(part.num_passages * part.hidden);
@@ -291,7 +345,7 @@ struct Backward {
     Vector<T> totals[kNumRows][kNumVectors];
 #pragma GCC unroll 6
     for (int row = 0; row < kNumRows; ++row) {
-      const T* grad = part.in_words(grad_outputs, part.word(first_row + row, step), hidden) + unit;
+      const T* grad = part.padded(grad_outputs, first_row + row, step, hidden) + unit;
 #pragma GCC unroll 4
       for (int v = 0; v < kNumVectors; ++v) {
         const bool is_whole = kIsWhole || v < kNumVectors - 1;
@@ -300,14 +354,13 @@ struct Backward {
     }
     // A passage whose last word this is has zeros there.
     multiply<T, kNumRows, kNumVectors>(&next_grads[first_row * 4 * hidden], 4 * hidden,
-                                       panels + unit * 4 * hidden, totals);
+                                       &panels[unit * 4 * hidden], totals);
     for (int row = 0; row < kNumRows; ++row) {
-      const int64_t word = part.word(first_row + row, step);
-      const T* gates_of_word = part.in_words(gates, word, 4 * hidden);
-      const T* cell_of_word = part.in_words(cells, word, hidden);
+      const T* gates_of_word = part.packed(gates, first_row + row, step, 4 * hidden);
+      const T* cell_of_word = part.packed(cells, first_row + row, step, hidden);
       const T* cell_before =
-          step == 0 ? nullptr : part.in_words(cells, part.word(first_row + row, step - 1), hidden);
-      T* grad_of_word = part.in_words(grad_gates, word, 4 * hidden);
+          step == 0 ? nullptr : part.packed(cells, first_row + row, step - 1, hidden);
+      T* grad_of_word = part.packed(grad_gates, first_row + row, step, 4 * hidden);
       T* grad_in_part = &grads[(first_row + row) * 4 * hidden];
 #pragma GCC unroll 4
       for (int v = 0; v < kNumVectors; ++v) {
@@ -370,99 +423,47 @@ struct Backward {
   }
 };
 
-template <typename T>
-size_t panels_size(int64_t hidden) {
-  return 4 * hidden * number_of_blocks(hidden, kLanes<T>) * kLanes<T>;
-}
-
-// W_hh, shape (4 hidden, hidden), for each block of hidden units: [k][gate][unit of the block].
-template <typename T>
-void pack_forward(const T* weight, int64_t hidden, T* panels) {
-  for (int64_t unit = 0; unit < hidden; unit += kLanes<T>) {
-    for (int64_t k = 0; k < hidden; ++k) {
-      for (int64_t gate = 0; gate < 4; ++gate) {
-        for (int64_t lane = 0; lane < kLanes<T>; ++lane) {
-          *panels++ = unit + lane < hidden ? weight[(gate * hidden + unit + lane) * hidden + k] : T(0);
-        }
-      }
-    }
-  }
-}
-
-// For each group of up to four blocks of hidden units: [k of the gates][unit of the group].
-template <typename T>
-void pack_backward(const T* weight, int64_t hidden, T* panels) {
-  for (int64_t unit = 0; unit < hidden; unit += kVectors * kLanes<T>) {
-    const int64_t width =
-        std::min<int64_t>(kVectors, number_of_blocks(hidden - unit, kLanes<T>)) * kLanes<T>;
-    for (int64_t k = 0; k < 4 * hidden; ++k) {
-      for (int64_t lane = 0; lane < width; ++lane) {
-        *panels++ = unit + lane < hidden ? weight[k * hidden + unit + lane] : T(0);
-      }
-    }
-  }
-}
-
 // Calls work(part) for each direction of each share of the passages, by as many threads.
 template <typename T, typename Work>
-void divide(const int64_t* lengths, int64_t batch_size, int64_t length, int64_t hidden,
-            int64_t num_threads, const Work& work) {
-  const int64_t num_shares = std::max<int64_t>(
-      1, std::min(num_threads / 2, number_of_blocks(batch_size, kRows)));
-  std::vector<int64_t> order(batch_size);
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t left, int64_t right) { return lengths[left] > lengths[right]; });
-  // Dealt out like cards, so that each share has long and short ones.
-  std::vector<std::vector<int64_t>> shares(num_shares);
-  for (int64_t place = 0; place < batch_size; ++place) shares[place % num_shares].push_back(order[place]);
+void divide(const Group& group, int64_t hidden, int64_t num_threads, const Work& work) {
+  const int64_t num_shares =
+      std::max<int64_t>(1, std::min(num_threads / 2, number_of_blocks(group.size, kRows)));
+  const std::vector<int64_t> starts = group.starts();
   const int64_t num_parts = 2 * num_shares;
   const int num_workers = static_cast<int>(std::min(num_threads, num_parts));
 #pragma omp parallel for schedule(static, 1) num_threads(num_workers)
   for (int64_t number = 0; number < num_parts; ++number) {
-    const std::vector<int64_t>& share = shares[number / 2];
-    work(Part<T>{length, hidden, number % 2, lengths, share.data(), static_cast<int64_t>(share.size())});
+    // Dealt out like cards, so that each share has long and short ones.
+    const int64_t share = number / 2;
+    const int64_t num_passages = (group.size - share + num_shares - 1) / num_shares;
+    work(Part<T>{group, starts.data(), hidden, number % 2, share, num_shares, num_passages});
   }
 }
 
 // Zeros where there is padding.
 template <typename T>
-void clear_padding(T* tensor, const int64_t* lengths, int64_t batch_size, int64_t length, int64_t size) {
-  for (int64_t passage = 0; passage < batch_size; ++passage) {
-    T* begin = tensor + (passage * length + lengths[passage]) * size;
-    std::fill(begin, tensor + (passage + 1) * length * size, T(0));
+void clear_padding(T* tensor, const Group& group, int64_t size) {
+  for (int64_t number = 0; number < group.size; ++number) {
+    T* passage = tensor + group.passages[number] * group.padded_length * size;
+    std::fill(passage + group.lengths[number] * size, passage + group.padded_length * size, T(0));
   }
 }
 
 template <typename T>
-void run_forward(T* gates, const T* weights, const int64_t* lengths, T* cells, T* outputs,
-                 int64_t batch_size, int64_t length, int64_t hidden, int64_t num_threads) {
-  std::vector<T> panels(2 * panels_size<T>(hidden));
-  for (int64_t direction = 0; direction < 2; ++direction) {
-    pack_forward(weights + direction * 4 * hidden * hidden, hidden,
-                 panels.data() + direction * panels_size<T>(hidden));
-  }
-  divide<T>(lengths, batch_size, length, hidden, num_threads, [&](const Part<T>& part) {
-    const T* panels_of_part = panels.data() + part.direction * panels_size<T>(hidden);
-    Forward<T>(part, panels_of_part, gates, cells, outputs).run();
+void run_forward(T* gates, const T* weights, const Group& group, T* cells, T* outputs, int64_t hidden,
+                 int64_t num_threads) {
+  divide<T>(group, hidden, num_threads, [&](const Part<T>& part) {
+    Forward<T>(part, weights, gates, cells, outputs).run();
   });
-  clear_padding(outputs, lengths, batch_size, length, 2 * hidden);
+  clear_padding(outputs, group, 2 * hidden);
 }
 
 template <typename T>
-void run_backward(const T* gates, const T* weights, const int64_t* lengths, const T* cells,
-                  const T* grad_outputs, T* grad_gates, int64_t batch_size, int64_t length,
-                  int64_t hidden, int64_t num_threads) {
-  std::vector<T> panels(2 * panels_size<T>(hidden));
-  for (int64_t direction = 0; direction < 2; ++direction) {
-    pack_backward(weights + direction * 4 * hidden * hidden, hidden,
-                  panels.data() + direction * panels_size<T>(hidden));
-  }
-  divide<T>(lengths, batch_size, length, hidden, num_threads, [&](const Part<T>& part) {
-    const T* panels_of_part = panels.data() + part.direction * panels_size<T>(hidden);
-    Backward<T>(part, panels_of_part, gates, cells, grad_outputs, grad_gates).run();
+void run_backward(const T* gates, const T* weights, const Group& group, const T* cells,
+                  const T* grad_outputs, T* grad_gates, int64_t hidden, int64_t num_threads) {
+  divide<T>(group, hidden, num_threads, [&](const Part<T>& part) {
+    Backward<T>(part, weights, gates, cells, grad_outputs, grad_gates).run();
   });
-  clear_padding(grad_gates, lengths, batch_size, length, 8 * hidden);
 }
 
 // A number that looks random, of another number and a seed.
@@ -474,53 +475,249 @@ INLINE uint32_t scramble(uint32_t number, uint32_t seed) {
   return number ^ (number >> 15);
 }
 
-// Each number is dropped or scaled by what its place and the seed say, so that the gradient need not be told
-// what was dropped.
+// Dropout of the rows of a matrix. Each number is dropped or scaled by what its place and the seed say, so
+// that the gradient need not be told what was dropped.
 template <typename T>
-void run_dropout(const T* inputs, T* outputs, int64_t size, int64_t seed, int64_t num_dropped, T scale,
-                 int64_t num_threads) {
-  constexpr int64_t kChunk = 1 << 15;
-  const int64_t num_chunks = number_of_blocks(size, kChunk);
-  const uint32_t limit = static_cast<uint32_t>(num_dropped);
-#pragma omp parallel for num_threads(static_cast<int>(std::min(num_threads, num_chunks)))
-  for (int64_t chunk = 0; chunk < num_chunks; ++chunk) {
-    const uint32_t seed_of_chunk =
-        scramble(static_cast<uint32_t>(chunk), static_cast<uint32_t>(seed)) ^
+struct Dropout {
+  int64_t seed;
+  uint32_t limit;  // of 2^32 numbers so many are dropped
+  T scale;
+
+  Dropout(int64_t seed, int64_t num_dropped)
+      : seed(seed), limit(static_cast<uint32_t>(num_dropped)),
+        scale(static_cast<T>(4294967296.0 / (4294967296.0 - num_dropped))) {}
+
+  // 0 or the scale for each of some numbers of a row.
+  INLINE void factors(int64_t row, int64_t first_column, int32_t count, T* __restrict factors) const {
+    const uint32_t seed_of_row =
+        scramble(static_cast<uint32_t>(row), static_cast<uint32_t>(seed)) ^
         static_cast<uint32_t>(seed >> 32);
-    const T* from = inputs + chunk * kChunk;
-    T* to = outputs + chunk * kChunk;
-    const int32_t count = static_cast<int32_t>(std::min(kChunk, size - chunk * kChunk));
+    const uint32_t first = static_cast<uint32_t>(first_column), limit = this->limit;
+    const T scale = this->scale;
     for (int32_t place = 0; place < count; ++place) {
-      const bool is_kept = scramble(place, seed_of_chunk) >= limit;
-      to[place] = is_kept ? from[place] * scale : T(0);
+      factors[place] = scramble(first + place, seed_of_row) >= limit ? scale : T(0);
     }
+  }
+};
+
+constexpr int64_t kChunk = 512;  // numbers of a row whose factors are made at a time
+
+// Calls work(place, factor) for the numbers of a row. Without dropout all factors are 1.
+template <typename T, typename Work>
+INLINE void for_each_number(const Dropout<T>& dropout, int64_t row, int64_t first_column, int64_t size,
+                            const Work& work) {
+  if (dropout.limit == 0) {
+    for (int64_t place = 0; place < size; ++place) work(place, T(1));
+    return;
+  }
+  T factors[kChunk];
+  for (int64_t begin = 0; begin < size; begin += kChunk) {
+    const int64_t count = std::min(kChunk, size - begin);
+    dropout.factors(row, first_column + begin, count, factors);
+    for (int64_t place = 0; place < count; ++place) work(begin + place, factors[place]);
+  }
+}
+
+// A matrix of vectors of words, which has some columns of a wider one. A passage has one vector for all of its
+// words if their distance is zero.
+template <typename T>
+struct Columns {
+  T* numbers;
+  int64_t passage_distance, word_distance;  // of a vector and the next
+  int64_t size, first_column;
+
+  T* vector(int64_t passage, int64_t word) const {
+    return numbers + passage * passage_distance + word * word_distance;
+  }
+};
+
+// From padded to packed words, into rows with `width` columns.
+template <typename T>
+void run_gather(const Columns<const T>& part, T* packed, int64_t width, const Group& group,
+                const Dropout<T>& dropout, int64_t num_threads) {
+  const std::vector<int64_t> starts = group.starts();
+#pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast<int>(std::min(num_threads, group.size)))
+  for (int64_t number = 0; number < group.size; ++number) {
+    const int64_t passage = group.passages[number];
+    for (int64_t word = 0; word < group.lengths[number]; ++word) {
+      const T* from = part.vector(passage, word);
+      T* to = packed + (starts[number] + word) * width + part.first_column;
+      for_each_number(dropout, passage * group.padded_length + word, part.first_column, part.size,
+                      [&](int64_t place, T factor) INLINE_LAMBDA { to[place] = from[place] * factor; });
+    }
+  }
+}
+
+// The gradient of that: from packed to padded words, with zeros at padding.
+template <typename T>
+void run_scatter(const Columns<T>& part, const T* packed, int64_t width, const Group& group,
+                 const Dropout<T>& dropout, int64_t num_threads) {
+  const std::vector<int64_t> starts = group.starts();
+  const bool is_summed = part.word_distance == 0;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast<int>(std::min(num_threads, group.size)))
+  for (int64_t number = 0; number < group.size; ++number) {
+    const int64_t passage = group.passages[number];
+    const int64_t num_zeros = is_summed ? 1 : group.padded_length;
+    for (int64_t word = is_summed ? 0 : group.lengths[number]; word < num_zeros; ++word) {
+      std::fill_n(part.vector(passage, word), part.size, T(0));
+    }
+    for (int64_t word = 0; word < group.lengths[number]; ++word) {
+      const T* from = packed + (starts[number] + word) * width + part.first_column;
+      T* to = part.vector(passage, word);
+      const int64_t row = passage * group.padded_length + word;
+      if (is_summed) {
+        for_each_number(dropout, row, part.first_column, part.size,
+                        [&](int64_t place, T factor) INLINE_LAMBDA { to[place] += from[place] * factor; });
+      } else {
+        for_each_number(dropout, row, part.first_column, part.size,
+                        [&](int64_t place, T factor) INLINE_LAMBDA { to[place] = from[place] * factor; });
+      }
+    }
+  }
+}
+
+// The states that the words of a group come from, packed: those of the word before for the forward direction,
+// and of the word after for the backward one. Zeros at the ends.
+template <typename T>
+void run_gather_states(const T* outputs, T* packed, int64_t first_column, int64_t width, const Group& group,
+                       int64_t hidden) {
+  const std::vector<int64_t> starts = group.starts();
+  for (int64_t number = 0; number < group.size; ++number) {
+    const T* passage = outputs + group.passages[number] * group.padded_length * 2 * hidden;
+    const int64_t length = group.lengths[number];
+    for (int64_t word = 0; word < length; ++word) {
+      T* to = packed + (starts[number] + word) * width + first_column;
+      const T* of_word = passage + word * 2 * hidden;
+      if (word > 0) std::copy_n(of_word - 2 * hidden, hidden, to);
+      else std::fill_n(to, hidden, T(0));
+      if (word + 1 < length) std::copy_n(of_word + 3 * hidden, hidden, to + hidden);
+      else std::fill_n(to + hidden, hidden, T(0));
+    }
+  }
+}
+
+// The dot product of each word with a vector of weights, added to its score.
+template <typename T>
+void run_score(const Columns<const T>& part, const T* weights, T* scores, int64_t batch_size, int64_t length,
+               const Dropout<T>& dropout, int64_t num_threads) {
+#pragma omp parallel for num_threads(static_cast<int>(num_threads))
+  for (int64_t row = 0; row < batch_size * length; ++row) {
+    const T* vector = part.vector(row / length, row % length);
+    // As many sums as a vector of the processor has numbers: they can be added up side by side.
+    constexpr int64_t kSums = 4 * kLanes<T>;
+    T sums[kSums] = {};
+    T factors[kChunk];
+    for (int64_t begin = 0; begin < part.size; begin += kChunk) {
+      const int64_t count = std::min(kChunk, part.size - begin);
+      if (dropout.limit == 0) std::fill_n(factors, count, T(1));
+      else dropout.factors(row, part.first_column + begin, count, factors);
+      int64_t place = 0;
+      for (; place + kSums <= count; place += kSums) {
+        for (int64_t lane = 0; lane < kSums; ++lane) {
+          const int64_t column = begin + place + lane;
+          sums[lane] += vector[column] * weights[column] * factors[place + lane];
+        }
+      }
+      for (int64_t lane = 0; place + lane < count; ++lane) {
+        const int64_t column = begin + place + lane;
+        sums[lane] += vector[column] * weights[column] * factors[place + lane];
+      }
+    }
+    scores[row] += std::accumulate(sums, sums + kSums, T(0));
+  }
+}
+
+// Its gradient: d vector = d score * weights, d weights = the sum of d score * vector, where not dropped.
+template <typename T>
+void run_score_backward(const Columns<const T>& part, const T* weights, const T* grad_scores, T* grad_part,
+                        T* grad_weights, int64_t batch_size, int64_t length, const Dropout<T>& dropout,
+                        int64_t num_threads) {
+  const int64_t num_rows = batch_size * length, num_shares = std::min(num_threads, num_rows);
+  std::vector<std::vector<T>> sums(num_shares);
+#pragma omp parallel for schedule(static, 1) num_threads(static_cast<int>(num_shares))
+  for (int64_t share = 0; share < num_shares; ++share) {
+    sums[share].assign(part.size, T(0));
+    T* sum = sums[share].data();
+    for (int64_t row = num_rows * share / num_shares; row < num_rows * (share + 1) / num_shares; ++row) {
+      const T* vector = part.vector(row / length, row % length);
+      const T grad_score = grad_scores[row];
+      T* grad = grad_part + row * part.size;
+      for_each_number(dropout, row, part.first_column, part.size,
+                      [&](int64_t place, T factor) INLINE_LAMBDA {
+                        const T scaled = grad_score * factor;
+                        grad[place] = scaled * weights[place];
+                        sum[place] += scaled * vector[place];
+                      });
+    }
+  }
+  for (int64_t place = 0; place < part.size; ++place) {
+    grad_weights[place] = T(0);
+    for (const std::vector<T>& sum : sums) grad_weights[place] += sum[place];
+  }
+}
+
+// Dropout of a tensor of any shape, in rows of as many numbers as are made at a time.
+template <typename T>
+void run_dropout(const T* inputs, T* outputs, int64_t size, const Dropout<T>& dropout, int64_t num_threads) {
+  const int64_t num_rows = number_of_blocks(size, kChunk);
+#pragma omp parallel for num_threads(static_cast<int>(std::min(num_threads, number_of_blocks(num_rows, 64))))
+  for (int64_t row = 0; row < num_rows; ++row) {
+    const T* from = inputs + row * kChunk;
+    T* to = outputs + row * kChunk;
+    for_each_number(dropout, row, 0, std::min(kChunk, size - row * kChunk),
+                    [&](int64_t place, T factor) INLINE_LAMBDA { to[place] = from[place] * factor; });
   }
 }
 
 }  // namespace
 
-// Shapes: gates, grad_gates (batch_size, length, 2, 4, hidden); weights (2, 4, hidden, hidden);
-// lengths (batch_size,); cells, outputs, grad_outputs (batch_size, length, 2, hidden).
+// Shapes: gates, grad_gates (number of packed words, 2, 4, hidden); cells (number of packed words, 2, hidden);
+// weights (2, 4, hidden, hidden); outputs, grad_outputs (batch_size, padded_length, 2, hidden);
+// packed (number of packed words, width); scores (batch_size, length).
 //
 // Forward, the gates' inputs become the gates, and cells may be null: then neither is of use afterwards.
-// Of 2^32 numbers dropout drops num_dropped.
+#define GROUP const int64_t *passages, const int64_t *lengths, int64_t num_passages, int64_t padded_length
+#define COLUMNS int64_t passage_distance, int64_t word_distance, int64_t size, int64_t first_column
+#define DROPOUT int64_t seed, int64_t num_dropped, int64_t num_threads
 #define DEFINE(T)                                                                                         \
-  extern "C" void bilstm_forward_##T(T* gates, const T* weights, const int64_t* lengths, T* cells,        \
-                                     T* outputs, int64_t batch_size, int64_t length, int64_t hidden,      \
-                                     int64_t num_threads) {                                               \
-    run_forward<T>(gates, weights, lengths, cells, outputs, batch_size, length, hidden, num_threads);     \
+  extern "C" void bilstm_forward_##T(T* gates, const T* weights, T* cells, T* outputs, int64_t hidden,    \
+                                     GROUP, int64_t num_threads) {                                        \
+    run_forward<T>(gates, weights, {passages, lengths, num_passages, padded_length}, cells, outputs,      \
+                   hidden, num_threads);                                                                  \
   }                                                                                                       \
-  extern "C" void bilstm_backward_##T(const T* gates, const T* weights, const int64_t* lengths,           \
-                                      const T* cells, const T* grad_outputs, T* grad_gates,               \
-                                      int64_t batch_size, int64_t length, int64_t hidden,                 \
+  extern "C" void bilstm_backward_##T(const T* gates, const T* weights, const T* cells,                   \
+                                      const T* grad_outputs, T* grad_gates, int64_t hidden, GROUP,        \
                                       int64_t num_threads) {                                              \
-    run_backward<T>(gates, weights, lengths, cells, grad_outputs, grad_gates, batch_size, length, hidden, \
-                    num_threads);                                                                         \
+    run_backward<T>(gates, weights, {passages, lengths, num_passages, padded_length}, cells,              \
+                    grad_outputs, grad_gates, hidden, num_threads);                                       \
   }                                                                                                       \
-  extern "C" void dropout_##T(const T* inputs, T* outputs, int64_t size, int64_t seed,                    \
-                              int64_t num_dropped, int64_t num_threads) {                                 \
-    const T scale = static_cast<T>(4294967296.0 / (4294967296.0 - num_dropped));                          \
-    run_dropout<T>(inputs, outputs, size, seed, num_dropped, scale, num_threads);                         \
+  extern "C" void gather_##T(const T* part, T* packed, int64_t width, COLUMNS, GROUP, DROPOUT) {          \
+    run_gather<T>({part, passage_distance, word_distance, size, first_column}, packed, width,             \
+                  {passages, lengths, num_passages, padded_length}, {seed, num_dropped}, num_threads);    \
+  }                                                                                                       \
+  extern "C" void scatter_##T(T* part, const T* packed, int64_t width, COLUMNS, GROUP, DROPOUT) {         \
+    run_scatter<T>({part, passage_distance, word_distance, size, first_column}, packed, width,            \
+                   {passages, lengths, num_passages, padded_length}, {seed, num_dropped}, num_threads);   \
+  }                                                                                                       \
+  extern "C" void gather_states_##T(const T* outputs, T* packed, int64_t first_column, int64_t width,     \
+                                    int64_t hidden, GROUP, int64_t num_threads) {                         \
+    run_gather_states<T>(outputs, packed, first_column, width,                                            \
+                         {passages, lengths, num_passages, padded_length}, hidden);                       \
+  }                                                                                                       \
+  extern "C" void score_##T(const T* part, const T* weights, T* scores, COLUMNS, int64_t batch_size,      \
+                            int64_t length, DROPOUT) {                                                    \
+    run_score<T>({part, passage_distance, word_distance, size, first_column}, weights, scores,            \
+                 batch_size, length, {seed, num_dropped}, num_threads);                                   \
+  }                                                                                                       \
+  extern "C" void score_backward_##T(const T* part, const T* weights, const T* grad_scores,               \
+                                     T* grad_part, T* grad_weights, COLUMNS, int64_t batch_size,          \
+                                     int64_t length, DROPOUT) {                                           \
+    run_score_backward<T>({part, passage_distance, word_distance, size, first_column}, weights,           \
+                          grad_scores, grad_part, grad_weights, batch_size, length,                       \
+                          {seed, num_dropped}, num_threads);                                              \
+  }                                                                                                       \
+  extern "C" void dropout_##T(const T* inputs, T* outputs, int64_t size, DROPOUT) {                       \
+    run_dropout<T>(inputs, outputs, size, {seed, num_dropped}, num_threads);                              \
   }
 DEFINE(float)
 DEFINE(double)

@@ -8,7 +8,7 @@ import logging
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 import torch
 
@@ -35,6 +35,27 @@ def library() -> Optional[ctypes.CDLL]:
                 logger.warning("%s cannot be loaded (%s)", path.name, error)
     logger.warning("the native kernels have not been built: torch's do their work, more slowly")
     return None
+
+
+def can_take(tensor: torch.Tensor) -> bool:
+    """Whether the compiled functions can take such a tensor."""
+    return (
+        tensor.device.type == "cpu"
+        and tensor.dtype in (torch.float32, torch.float64)
+        and tensor.numel() > 0
+        and library() is not None
+    )
+
+
+def with_vectors_in_a_row(part: torch.Tensor) -> torch.Tensor:
+    """The numbers of a vector side by side, as the compiled functions need them."""
+    return part if part.stride(-1) == 1 else part.contiguous()
+
+
+def columns(part: torch.Tensor, first_column: int) -> Tuple[int, int, int, int]:
+    """How the compiled functions are told of vectors of shape `(batch_size, length or 1, size)`."""
+    word_distance = part.stride(1) if part.size(1) > 1 else 0
+    return part.stride(0), word_distance, part.size(-1), first_column
 
 
 def call(name: str, number_type: torch.dtype, *arguments: Any) -> None:

@@ -11,6 +11,7 @@ from overrides import overrides
 
 from bidaf_plugin.modules.bi_attention import BiAttention
 from bidaf_plugin.modules.dropout import Dropout
+from bidaf_plugin.modules.dropped_inputs import encode_dropped
 from bidaf_plugin.modules.output_layers import OutputLayer
 from bidaf_plugin.modules.seq2seq_encoders import QuestionAwareEncoder
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
@@ -160,7 +161,9 @@ class AttentionFlow(Model):
                 encoded_passage, passage_mask, encoded_question, question_mask
             ).query_aware_passage
             # Shape: (batch_size, passage_length, modeled_dim)
-            modeled_passage = self._modeling_layer(self._dropout(query_aware_passage), passage_mask)
+            modeled_passage = encode_dropped(
+                self._modeling_layer, self._dropout, [query_aware_passage], passage_mask
+            )
         else:
             query_aware_passage = encoded_passage
             # Shape: (batch_size, passage_length, modeled_dim)
@@ -193,7 +196,7 @@ class AttentionFlow(Model):
         return self._highway(self._text_field_embedder(text))
 
     def _contextualize(self, embedded: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        return self._contextual_layer(self._dropout(embedded), mask)
+        return encode_dropped(self._contextual_layer, self._dropout, [embedded], mask)
 
     @contextmanager
     def words_apart(self) -> Iterator[None]:

@@ -8,7 +8,6 @@ from typing import IO, Any, Dict, Iterator, List, Sequence
 
 from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.common.line_chunks import chunks_of_file, chunks_of_stream
-from bidaf_plugin.common.memory import use_huge_pages
 from bidaf_plugin.standalone.errors import ExportedModelError
 from bidaf_plugin.standalone.exported_model import ExportedModel
 from bidaf_plugin.standalone.questions import Record, parse_record
@@ -47,7 +46,6 @@ def main(arguments: Sequence[str], path: Path) -> int:
     if has_one_question == (options.questions is not None):
         parser.error("give either QUESTIONS or both --question and --passage")
     try:
-        use_huge_pages()
         model = ExportedModel(path)
         if options.max_answer_length is not None:
             model.max_answer_length = options.max_answer_length

@@ -6,8 +6,8 @@ from typing import List, Tuple
 import pytest
 import torch
 
-from bidaf_plugin.fast import native
-from bidaf_plugin.fast.bilstm import can_run, run_layer
+from bidaf_plugin.fast import bilstm, native
+from bidaf_plugin.fast.bilstm import can_run
 from tests.native import native_only
 
 pytestmark = native_only
@@ -18,6 +18,16 @@ Lstms = Tuple[torch.nn.LSTM, torch.nn.LSTM]
 def make_lstms(input_size: int, hidden_size: int, dtype: torch.dtype = torch.double) -> Lstms:
     lstms = (torch.nn.LSTM(input_size, hidden_size, batch_first=True).to(dtype) for _ in range(2))
     return tuple(lstms)  # type: ignore[return-value]
+
+
+def run_layer(
+    forward_lstm: torch.nn.LSTM,
+    backward_lstm: torch.nn.LSTM,
+    inputs: torch.Tensor,
+    mask: torch.Tensor,
+) -> torch.Tensor:
+    """Of inputs in one part, without dropout."""
+    return bilstm.run_layer(forward_lstm, backward_lstm, [inputs], mask)
 
 
 def make_mask(lengths: List[int]) -> torch.Tensor:
@@ -195,6 +205,73 @@ def _run_in_child(lstms: Lstms, inputs: torch.Tensor, mask: torch.Tensor, queue:
     torch.set_num_threads(1)
     with torch.no_grad():
         queue.put(run_layer(*lstms, inputs, mask).tolist())  # type: ignore[attr-defined]
+
+
+class TestPartsAndDropout:
+    """What is read is a concatenation, of which some is dropped."""
+
+    def setup_method(self) -> None:
+        torch.manual_seed(0)
+        self.lstms = make_lstms(6, 5)
+        self.mask = make_mask([6, 2, 1, 4, 6])
+        sizes = ((5, 6, 3), (5, 1, 2), (5, 6, 1))
+        self.parts = [torch.randn(*s, dtype=torch.double, requires_grad=True) for s in sizes]
+
+    def run(self, *parts: torch.Tensor, dropout: float = 0.5) -> torch.Tensor:
+        torch.manual_seed(1)
+        return bilstm.run_layer(*self.lstms, parts, self.mask, dropout)
+
+    def factors(self) -> torch.Tensor:
+        """What the seed of `run` multiplies the inputs with."""
+        torch.manual_seed(1)
+        inputs = bilstm._Inputs([torch.ones(5, 6, 6, dtype=torch.double)], bilstm.Mask.draw(0.5))
+        factors = torch.zeros(5, 6, 6, dtype=torch.double)
+        for group in bilstm._divide(self.mask):
+            words = inputs.gather(group).split(group.lengths.tolist())
+            for passage, rows in zip(group.passages.tolist(), words, strict=True):
+                factors[passage, : len(rows)] = rows
+        return factors
+
+    @pytest.mark.parametrize("words_of_group", [1, 7, 1000])
+    def test_values_and_gradients_are_those_of_the_dropped_concatenation(
+        self, words_of_group: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bilstm, "_WORDS_OF_GROUP", words_of_group)
+        factors = self.factors()
+        assert set(factors[self.mask].unique().tolist()) == {0.0, 2.0}
+        concatenated = torch.cat([part.expand(-1, 6, -1) for part in self.parts], dim=-1)
+        outputs = [
+            self.run(*self.parts),
+            expected_outputs(self.lstms, concatenated * factors, self.mask),
+        ]
+        torch.testing.assert_close(*outputs)
+        weighting = torch.randn_like(outputs[0])
+        gradients = [
+            torch.autograd.grad((output * weighting).sum(), [*self.parts, *parameters(self.lstms)])
+            for output in outputs
+        ]
+        for ours, theirs in zip(*gradients, strict=True):
+            torch.testing.assert_close(ours, theirs)
+
+    def test_gradients_are_those_of_finite_differences(self) -> None:
+        assert torch.autograd.gradcheck(lambda *parts: self.run(*parts[:3]), self.parts)
+
+    def test_parts_that_lie_in_memory_in_another_order(self) -> None:
+        turned = [part.detach().transpose(0, 2).contiguous().transpose(0, 2) for part in self.parts]
+        assert not turned[0].is_contiguous()
+        assert torch.equal(self.run(*turned), self.run(*self.parts))
+
+    def test_two_backward_passes_give_twice_the_gradient(self) -> None:
+        output = self.run(*self.parts).sum()
+        output.backward(retain_graph=True)
+        once = [part.grad.clone() for part in self.parts]  # type: ignore[union-attr]
+        output.backward()
+        for part, gradient in zip(self.parts, once, strict=True):
+            torch.testing.assert_close(part.grad, 2 * gradient)
+
+    def test_a_batch_without_a_word_is_zero(self) -> None:
+        nothing = torch.zeros(5, 6, dtype=torch.bool)
+        assert not bilstm.run_layer(*self.lstms, self.parts, nothing).any()
 
 
 class TestCanRun:

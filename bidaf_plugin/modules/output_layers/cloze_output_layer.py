@@ -7,6 +7,7 @@ from overrides import overrides
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.metrics import ClozeAccuracy
 from bidaf_plugin.modules.dropout import Dropout
+from bidaf_plugin.modules.dropped_inputs import score_dropped
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
 from bidaf_plugin.nn.entities import (
     WindowsOfBatch,
@@ -92,10 +93,8 @@ class ClozeOutputLayer(OutputLayer):
         loss : `torch.Tensor`
             A scalar, if there is an `answer_entity` in the article of any of the questions.
         """
-        # Shape: (num_windows, window_length, query_aware_dim + modeled_dim)
-        scored = torch.cat([query_aware_passage, modeled_passage], dim=-1)
         # Shape: (num_windows, window_length)
-        logits = self._scorer(self._dropout(scored)).squeeze(-1)
+        logits = score_dropped(self._scorer, self._dropout, [query_aware_passage, modeled_passage])
         batch_size, max_windows, window_length = entity_ids.size()
         # Shape: (num_windows, window_length) and (batch_size, num_entities)
         word_log_probs, entity_log_probs = entity_log_probabilities(

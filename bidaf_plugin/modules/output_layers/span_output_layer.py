@@ -8,6 +8,7 @@ from overrides import overrides
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.metrics import SpanAccuracy, Squad2EmAndF1, SquadEmAndF1
 from bidaf_plugin.modules.dropout import Dropout
+from bidaf_plugin.modules.dropped_inputs import encode_dropped, score_dropped
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
 from bidaf_plugin.modules.output_layers.span_decoder import SpanDecoder
 from bidaf_plugin.modules.output_layers.span_targets import choose_targets, is_known
@@ -161,7 +162,7 @@ class SpanOutputLayer(OutputLayer):
         start = self._softmax(0, query_aware_passage, modeled_passage, passage_mask)
         end_input = self._make_end_input(query_aware_passage, modeled_passage, start.log_probs)
         # Shape: (batch_size, passage_length, 2 * hidden_size)
-        end_encoded = self._end_encoder(self._dropout(end_input), passage_mask)
+        end_encoded = encode_dropped(self._end_encoder, self._dropout, end_input, passage_mask)
         end = self._softmax(1, query_aware_passage, end_encoded, passage_mask)
         if self.temperature != 1.0 and not self.training:
             start, end = (side.at_temperature(self.temperature) for side in (start, end))
@@ -199,10 +200,8 @@ class SpanOutputLayer(OutputLayer):
     ) -> TokenSoftmax:
         """`p1` of `G` and `M`, or `p2` of `G` and `M2`."""
         scorer = (self._start_scorer, self._end_scorer)[side]
-        # Shape: (batch_size, passage_length, query_aware_dim + encoding_dim)
-        scored = torch.cat([query_aware_passage, encoded_passage], dim=-1)
         # Shape: (batch_size, passage_length)
-        logits = scorer(self._dropout(scored)).squeeze(-1)
+        logits = score_dropped(scorer, self._dropout, [query_aware_passage, encoded_passage])
         if self._no_answer_logits is None:
             return TokenSoftmax(logits, passage_mask)
         # Shape: (batch_size,)
@@ -214,23 +213,20 @@ class SpanOutputLayer(OutputLayer):
         query_aware_passage: torch.Tensor,
         modeled_passage: torch.Tensor,
         start_log_probs: torch.Tensor,
-    ) -> torch.Tensor:
+    ) -> List[torch.Tensor]:
+        """The parts of what `end_encoder` reads."""
         if self._end_input == "paper_text":
-            return modeled_passage
+            return [modeled_passage]
         # Shape: (batch_size, 1, passage_length)
         start_probs = start_log_probs.exp().unsqueeze(1).to(modeled_passage.dtype)
         # Shape: (batch_size, 1, modeled_dim)
         start_summary = start_probs @ modeled_passage
-        # Shape: (batch_size, passage_length, query_aware_dim + 3 * modeled_dim)
-        return torch.cat(
-            [
-                query_aware_passage,
-                modeled_passage,
-                start_summary.expand_as(modeled_passage),
-                modeled_passage * start_summary,
-            ],
-            dim=-1,
-        )
+        return [
+            query_aware_passage,
+            modeled_passage,
+            start_summary,
+            modeled_passage * start_summary,
+        ]
 
     @overrides(check_signature=False)
     def update_metrics(  # type: ignore[override]

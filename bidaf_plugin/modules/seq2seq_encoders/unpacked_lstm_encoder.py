@@ -1,4 +1,4 @@
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import torch
 from allennlp.common.checks import ConfigurationError
@@ -8,7 +8,7 @@ from overrides import overrides
 from bidaf_plugin.modules.dropout import Dropout
 
 try:
-    from bidaf_plugin.fast import bilstm
+    from bidaf_plugin.fast import bilstm, native
 except ImportError:  # What is fast can be left out: torch's kernels give the same.
     bilstm = None  # type: ignore[assignment]
 
@@ -84,7 +84,7 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
             raise ConfigurationError(
                 f"kernel is {kernel!r}; it must be one of {', '.join(_KERNELS)}"
             )
-        if kernel == "native" and (bilstm is None or not bilstm.is_built()):
+        if kernel == "native" and (bilstm is None or native.library() is None):
             raise ConfigurationError("kernel is 'native', which has not been built on this machine")
         self._input_size = input_size
         self._hidden_size = hidden_size
@@ -143,40 +143,66 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
     def is_bidirectional(self) -> bool:
         return True
 
-    def forward(self, inputs: torch.Tensor, mask: Optional[torch.Tensor] = None) -> torch.Tensor:
+    def forward(
+        self,
+        inputs: Union[torch.Tensor, Sequence[torch.Tensor]],
+        mask: Optional[torch.Tensor] = None,
+        dropout: float = 0.0,
+    ) -> torch.Tensor:
         """
         # Parameters
 
-        inputs : `torch.Tensor`
-            Shape `(batch_size, length, input_size)`.
+        inputs : `Union[torch.Tensor, Sequence[torch.Tensor]]`
+            Shape `(batch_size, length, input_size)`, or the parts of which it is the concatenation: see
+            `encode_dropped`.
         mask : `torch.BoolTensor`, optional
             Shape `(batch_size, length)`, padding at the end; without it there is none.
+        dropout : `float`, optional (default = `0.0`)
+            The share of the inputs that is dropped.
 
         # Returns
 
         `torch.Tensor`
             Shape `(batch_size, length, 2 * hidden_size)`, zero at padding.
         """
+        parts = [inputs] if isinstance(inputs, torch.Tensor) else inputs
         if mask is None:
             # Shape: (batch_size, length)
-            mask = inputs.new_ones(inputs.shape[:2], dtype=torch.bool)
-        is_native = bilstm is not None and self._kernel != "torch" and bilstm.can_run(inputs)
+            mask = parts[0].new_ones(parts[0].shape[:2], dtype=torch.bool)
+        is_native = bilstm is not None and self._kernel != "torch" and bilstm.can_run(parts[0])
         run_layer = bilstm.run_layer if is_native else _run_layer
-        outputs = inputs
-        for layer, lstms in enumerate(zip(self._forward_lstms, self._backward_lstms, strict=True)):
-            if layer > 0:
-                outputs = self._dropout(outputs)
+        for lstms in zip(self._forward_lstms, self._backward_lstms, strict=True):
             # Shape: (batch_size, length, 2 * hidden_size)
-            outputs = run_layer(*lstms, outputs, mask)
+            outputs = run_layer(*lstms, parts, mask, dropout)
+            parts, dropout = [outputs], self._dropout.p if self.training else 0.0
         return outputs
+
+
+def concatenate(parts: Sequence[torch.Tensor]) -> torch.Tensor:
+    """
+    # Parameters
+
+    parts : `Sequence[torch.Tensor]`
+        Shapes `(batch_size, length, size)`, or `(batch_size, 1, size)` for what all words have in common.
+
+    # Returns
+
+    `torch.Tensor`
+        `[part; part; ...]`, shape `(batch_size, length, sum of all sizes)`.
+    """
+    length = max(part.size(1) for part in parts)
+    return torch.cat([part.expand(-1, length, -1) for part in parts], dim=-1)
 
 
 def _run_layer(
     forward_lstm: torch.nn.LSTM,
     backward_lstm: torch.nn.LSTM,
-    inputs: torch.Tensor,
+    parts: Sequence[torch.Tensor],
     mask: torch.Tensor,
+    dropout: float,
 ) -> torch.Tensor:
+    # Shape: (batch_size, length, input_size)
+    inputs = torch.nn.functional.dropout(concatenate(parts), dropout)
     # Shape: (batch_size, length, hidden_size)
     forward_outputs, _ = forward_lstm(inputs)
     # Shape: (batch_size, length, hidden_size)
