@@ -8,7 +8,8 @@ concatenation of several tensors, is made for one group at a time, and again for
 leaves the processor's cache and is not kept.
 """
 
-from typing import Any, Iterator, List, NamedTuple, Sequence, Tuple
+from itertools import compress
+from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -87,25 +88,68 @@ class _Group(NamedTuple):
 
     passages: torch.Tensor
     lengths: torch.Tensor
+    # Where the words of each begin in a matrix that has those of the group.
+    starts: torch.Tensor
     num_words: int
     padded_length: int
+    has_padding: bool = False
 
     def arguments(self) -> Tuple[Any, ...]:
-        return self.passages, self.lengths, len(self.passages), self.padded_length
+        return *self[:3], len(self.passages), self.padded_length
 
 
 def _divide(mask: torch.Tensor) -> List[_Group]:
+    """Groups of passages, whose words are one after the other, without padding."""
     # Shape: (batch_size,)
     lengths, passages = mask.sum(dim=1).sort(descending=True)
-    groups, first, num_words = [], 0, 0
-    sizes = lengths.tolist()
-    for place, length in enumerate(sizes):
-        num_words += length
-        if num_words >= _WORDS_OF_GROUP or place == len(sizes) - 1:
+    # Shape: (batch_size,)
+    ends = lengths.cumsum(0)
+    groups, first, num_before = [], 0, 0
+    for place, end in enumerate(ends.tolist()):
+        if end - num_before >= _WORDS_OF_GROUP or place == len(ends) - 1:
             members = slice(first, place + 1)
-            groups.append(_Group(passages[members], lengths[members], num_words, mask.size(1)))
-            first, num_words = place + 1, 0
+            starts = (ends - lengths)[members] - num_before
+            groups.append(
+                _Group(passages[members], lengths[members], starts, end - num_before, mask.size(1))
+            )
+            first, num_before = place + 1, end
     return groups
+
+
+def _whole(mask: torch.Tensor) -> _Group:
+    """All passages as one group, whose words are where they are in the batch, with its padding."""
+    # Shape: (batch_size,)
+    lengths, passages = mask.sum(dim=1).sort(descending=True)
+    return _Group(passages, lengths, passages * mask.size(1), mask.numel(), mask.size(1), True)
+
+
+def _set_apart_common(
+    parts: Sequence[torch.Tensor], input_weight: torch.Tensor, mask: torch.Tensor
+) -> Tuple[Sequence[torch.Tensor], torch.Tensor, Optional[torch.Tensor]]:
+    """
+    What all words of a passage have in common is multiplied once. Returns the other parts, the columns of the
+    matrix for them, and what is to be added to the gates of a passage.
+    """
+    is_common = [part.size(1) == 1 < mask.size(1) for part in parts]
+    if (
+        not any(is_common) or mask.numel() < _WORDS_OF_GROUP // 2
+    ):  # Copying columns takes time, too.
+        return parts, input_weight, None
+    columns = input_weight.split([part.size(-1) for part in parts], dim=1)
+    # Shape: (batch_size, 2 * 4 * hidden_size)
+    additions = torch.stack(
+        [
+            torch.nn.functional.linear(part.squeeze(1), weight)
+            for part, weight, is_chosen in zip(parts, columns, is_common, strict=True)
+            if is_chosen
+        ]
+    ).sum(dim=0)
+    others = [not is_chosen for is_chosen in is_common]
+    return (
+        list(compress(parts, others)),
+        torch.cat(list(compress(columns, others)), dim=1),
+        additions,
+    )
 
 
 class _Inputs:
@@ -122,8 +166,18 @@ class _Inputs:
             yield part, native.columns(part, first_column)
             first_column += part.size(-1)
 
+    def is_one(self, mask: torch.Tensor) -> bool:
+        """Whether what is read is a tensor already, nearly without padding."""
+        return (
+            len(self._parts) == 1
+            and self._parts[0].size(1) == mask.size(1)
+            and int(mask.sum()) >= 0.9 * mask.numel()
+        )
+
     def gather(self, group: _Group, num_more_columns: int = 0) -> torch.Tensor:
         """Shape `(num_words, size + num_more_columns)`; the last columns are not filled."""
+        if group.has_padding:
+            return self._parts[0].flatten(0, 1)
         width = self.size + num_more_columns
         rows = self._parts[0].new_empty(group.num_words, width)
         for part, columns in self._columns(self._parts):
@@ -159,7 +213,12 @@ class _BiLstm(torch.autograd.Function):
         bias = torch.cat([weights[2] + weights[3], weights[6] + weights[7]])
         # Shape: (2 * 4 * hidden_size, hidden_size)
         recurrent_weights = _join(weights[1], weights[5])
-        inputs, groups = _Inputs(parts, dropout_mask), _divide(mask)
+        is_plain = not is_trained and not dropout_mask.num_dropped
+        additions = None
+        if is_plain:
+            parts, input_weight, additions = _set_apart_common(parts, input_weight, mask)
+        inputs = _Inputs(parts, dropout_mask)
+        groups = [_whole(mask)] if is_plain and inputs.is_one(mask) else _divide(mask)
         # Shape: (batch_size, length, 2 * hidden_size)
         outputs = parts[0].new_empty(*mask.shape, 2 * hidden_size)
         kept = []
@@ -169,8 +228,8 @@ class _BiLstm(torch.autograd.Function):
             gates = linear(inputs.gather(group), input_weight, bias)
             # Shape: (num_words, 2 * hidden_size)
             cells = outputs.new_empty(group.num_words, 2 * hidden_size) if is_trained else None
-            arguments = (gates, recurrent_weights, cells, outputs, hidden_size, *group.arguments())
-            native.call("bilstm_forward", outputs.dtype, *arguments)
+            arguments = (gates, recurrent_weights, additions, cells, outputs, hidden_size)
+            native.call("bilstm_forward", outputs.dtype, *arguments, *group.arguments())
             kept += [gates, cells] if is_trained else []
         if is_trained:
             ctx.groups, ctx.dropout_mask = groups, dropout_mask

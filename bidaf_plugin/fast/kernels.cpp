@@ -98,6 +98,10 @@ INLINE void store(bool is_whole, T* to, Vector<T> vector, int64_t count) {
   }
 }
 
+// Brings what will be read soon into the cache. The processor cannot foresee it: the next word of a passage is
+// far from that of another. (Beyond the ends of a tensor this does nothing.)
+INLINE void fetch(const void* address) { __builtin_prefetch(address); }
+
 // exp(x) = 2^n exp(r) with x = n log 2 + r: a power series for the second factor, the exponent's bits for
 // the first.
 template <typename T>
@@ -180,19 +184,14 @@ std::vector<T> pack_backward(const T* weight, int64_t hidden) {
   return panels;
 }
 
-// Some passages of a padded batch, the longest first. Their words are also packed: one passage after the other,
-// without padding.
+// Some passages of a padded batch, the longest first. Their words are also packed: those of a passage one after
+// the other, mostly without padding.
 struct Group {
   const int64_t* passages;  // their numbers in the batch
   const int64_t* lengths;
+  const int64_t* starts;  // where their words begin among the packed ones
   int64_t size;
   int64_t padded_length;  // of the batch
-
-  std::vector<int64_t> starts() const {  // of the packed words
-    std::vector<int64_t> starts(size, 0);
-    for (int64_t number = 1; number < size; ++number) starts[number] = starts[number - 1] + lengths[number - 1];
-    return starts;
-  }
 };
 
 // One direction of some passages of a group, the longest first, so that those which are not yet at their end
@@ -200,7 +199,6 @@ struct Group {
 template <typename T>
 struct Part {
   const Group& group;
-  const int64_t* starts;
   int64_t hidden;  // d
   int64_t direction;
   int64_t first, stride, num_passages;  // of the group
@@ -224,10 +222,18 @@ struct Part {
     return direction == 0 ? step : length(row) - 1 - step;
   }
 
+  // How many words ahead the next one is.
+  int64_t next() const { return direction == 0 ? 1 : -1; }
+
   // Tensors have both directions side by side. Gates and cells are those of packed words.
   template <typename Tensor>
   Tensor* packed(Tensor* tensor, int64_t row, int64_t step, int64_t size) const {
-    return tensor + (2 * (starts[first + row * stride] + word(row, step)) + direction) * size;
+    return tensor + (2 * (group.starts[first + row * stride] + word(row, step)) + direction) * size;
+  }
+
+  template <typename Tensor>
+  Tensor* of_passage(Tensor* tensor, int64_t row, int64_t size) const {
+    return tensor + (2 * group.passages[first + row * stride] + direction) * size;
   }
 
   template <typename Tensor>
@@ -251,11 +257,12 @@ INLINE void for_each_tile(int64_t num_rows, const Tile& tile) {
 template <typename T>
 struct Forward {
   Part<T> part;
+  const T* additions;  // to the gates of all words of a passage, or null
   T *gates, *cells, *outputs;  // without cells, neither they nor the gates are kept
   std::vector<T> panels, states, new_states, cell_states;
 
-  Forward(const Part<T>& part, const T* weights, T* gates, T* cells, T* outputs)
-      : part(part), gates(gates), cells(cells), outputs(outputs),
+  Forward(const Part<T>& part, const T* weights, const T* additions, T* gates, T* cells, T* outputs)
+      : part(part), additions(additions), gates(gates), cells(cells), outputs(outputs),
         panels(pack_forward(weights + part.direction * 4 * part.hidden * part.hidden, part.hidden)) {
     for (auto* values : {&states, &new_states, &cell_states}) {
       values->resize(part.num_passages * part.hidden);
@@ -272,6 +279,14 @@ struct Forward {
 #pragma GCC unroll 4
       for (int gate = 0; gate < 4; ++gate) {
         totals[row][gate] = load(kIsWhole, inputs + gate * hidden, count);
+        fetch(inputs + part.next() * 8 * hidden + gate * hidden);
+      }
+      if (additions != nullptr) {
+        const T* addition = part.of_passage(additions, first_row + row, 4 * hidden) + unit;
+#pragma GCC unroll 4
+        for (int gate = 0; gate < 4; ++gate) {
+          totals[row][gate] += load(kIsWhole, addition + gate * hidden, count);
+        }
       }
     }
     if (step > 0) {
@@ -358,6 +373,7 @@ struct Backward {
     for (int row = 0; row < kNumRows; ++row) {
       const T* gates_of_word = part.packed(gates, first_row + row, step, 4 * hidden);
       const T* cell_of_word = part.packed(cells, first_row + row, step, hidden);
+      const T* grad_of_outputs = part.padded(grad_outputs, first_row + row, step, hidden);
       const T* cell_before =
           step == 0 ? nullptr : part.packed(cells, first_row + row, step - 1, hidden);
       T* grad_of_word = part.packed(grad_gates, first_row + row, step, 4 * hidden);
@@ -367,6 +383,11 @@ struct Backward {
         const bool is_whole = kIsWhole || v < kNumVectors - 1;
         const int64_t place = unit + v * kLanes<T>, count = hidden - place;
         T* grad_cell_in_part = &grad_cells[(first_row + row) * hidden + place];
+        for (int gate = 0; gate < 4; ++gate) {
+          fetch(gates_of_word - part.next() * 8 * hidden + gate * hidden + place);
+        }
+        fetch(cell_of_word - 2 * part.next() * 2 * hidden + place);
+        fetch(grad_of_outputs - part.next() * 2 * hidden + place);
         const Vector<T> input = load(is_whole, gates_of_word + place, count);
         const Vector<T> forget = load(is_whole, gates_of_word + hidden + place, count);
         const Vector<T> candidate = load(is_whole, gates_of_word + 2 * hidden + place, count);
@@ -428,7 +449,6 @@ template <typename T, typename Work>
 void divide(const Group& group, int64_t hidden, int64_t num_threads, const Work& work) {
   const int64_t num_shares =
       std::max<int64_t>(1, std::min(num_threads / 2, number_of_blocks(group.size, kRows)));
-  const std::vector<int64_t> starts = group.starts();
   const int64_t num_parts = 2 * num_shares;
   const int num_workers = static_cast<int>(std::min(num_threads, num_parts));
 #pragma omp parallel for schedule(static, 1) num_threads(num_workers)
@@ -436,7 +456,7 @@ void divide(const Group& group, int64_t hidden, int64_t num_threads, const Work&
     // Dealt out like cards, so that each share has long and short ones.
     const int64_t share = number / 2;
     const int64_t num_passages = (group.size - share + num_shares - 1) / num_shares;
-    work(Part<T>{group, starts.data(), hidden, number % 2, share, num_shares, num_passages});
+    work(Part<T>{group, hidden, number % 2, share, num_shares, num_passages});
   }
 }
 
@@ -450,10 +470,10 @@ void clear_padding(T* tensor, const Group& group, int64_t size) {
 }
 
 template <typename T>
-void run_forward(T* gates, const T* weights, const Group& group, T* cells, T* outputs, int64_t hidden,
-                 int64_t num_threads) {
+void run_forward(T* gates, const T* weights, const T* additions, const Group& group, T* cells, T* outputs,
+                 int64_t hidden, int64_t num_threads) {
   divide<T>(group, hidden, num_threads, [&](const Part<T>& part) {
-    Forward<T>(part, weights, gates, cells, outputs).run();
+    Forward<T>(part, weights, additions, gates, cells, outputs).run();
   });
   clear_padding(outputs, group, 2 * hidden);
 }
@@ -535,13 +555,12 @@ struct Columns {
 template <typename T>
 void run_gather(const Columns<const T>& part, T* packed, int64_t width, const Group& group,
                 const Dropout<T>& dropout, int64_t num_threads) {
-  const std::vector<int64_t> starts = group.starts();
 #pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast<int>(std::min(num_threads, group.size)))
   for (int64_t number = 0; number < group.size; ++number) {
     const int64_t passage = group.passages[number];
     for (int64_t word = 0; word < group.lengths[number]; ++word) {
       const T* from = part.vector(passage, word);
-      T* to = packed + (starts[number] + word) * width + part.first_column;
+      T* to = packed + (group.starts[number] + word) * width + part.first_column;
       for_each_number(dropout, passage * group.padded_length + word, part.first_column, part.size,
                       [&](int64_t place, T factor) INLINE_LAMBDA { to[place] = from[place] * factor; });
     }
@@ -552,7 +571,6 @@ void run_gather(const Columns<const T>& part, T* packed, int64_t width, const Gr
 template <typename T>
 void run_scatter(const Columns<T>& part, const T* packed, int64_t width, const Group& group,
                  const Dropout<T>& dropout, int64_t num_threads) {
-  const std::vector<int64_t> starts = group.starts();
   const bool is_summed = part.word_distance == 0;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast<int>(std::min(num_threads, group.size)))
   for (int64_t number = 0; number < group.size; ++number) {
@@ -562,7 +580,7 @@ void run_scatter(const Columns<T>& part, const T* packed, int64_t width, const G
       std::fill_n(part.vector(passage, word), part.size, T(0));
     }
     for (int64_t word = 0; word < group.lengths[number]; ++word) {
-      const T* from = packed + (starts[number] + word) * width + part.first_column;
+      const T* from = packed + (group.starts[number] + word) * width + part.first_column;
       T* to = part.vector(passage, word);
       const int64_t row = passage * group.padded_length + word;
       if (is_summed) {
@@ -581,12 +599,11 @@ void run_scatter(const Columns<T>& part, const T* packed, int64_t width, const G
 template <typename T>
 void run_gather_states(const T* outputs, T* packed, int64_t first_column, int64_t width, const Group& group,
                        int64_t hidden) {
-  const std::vector<int64_t> starts = group.starts();
   for (int64_t number = 0; number < group.size; ++number) {
     const T* passage = outputs + group.passages[number] * group.padded_length * 2 * hidden;
     const int64_t length = group.lengths[number];
     for (int64_t word = 0; word < length; ++word) {
-      T* to = packed + (starts[number] + word) * width + first_column;
+      T* to = packed + (group.starts[number] + word) * width + first_column;
       const T* of_word = passage + word * 2 * hidden;
       if (word > 0) std::copy_n(of_word - 2 * hidden, hidden, to);
       else std::fill_n(to, hidden, T(0));
@@ -672,37 +689,40 @@ void run_dropout(const T* inputs, T* outputs, int64_t size, const Dropout<T>& dr
 }  // namespace
 
 // Shapes: gates, grad_gates (number of packed words, 2, 4, hidden); cells (number of packed words, 2, hidden);
-// weights (2, 4, hidden, hidden); outputs, grad_outputs (batch_size, padded_length, 2, hidden);
+// weights (2, 4, hidden, hidden); additions (batch_size, 2, 4, hidden); outputs, grad_outputs (batch_size, padded_length, 2, hidden);
 // packed (number of packed words, width); scores (batch_size, length).
 //
 // Forward, the gates' inputs become the gates, and cells may be null: then neither is of use afterwards.
-#define GROUP const int64_t *passages, const int64_t *lengths, int64_t num_passages, int64_t padded_length
+#define GROUP                                                                              \
+  const int64_t *passages, const int64_t *lengths, const int64_t *starts, int64_t num_passages, \
+      int64_t padded_length
 #define COLUMNS int64_t passage_distance, int64_t word_distance, int64_t size, int64_t first_column
 #define DROPOUT int64_t seed, int64_t num_dropped, int64_t num_threads
 #define DEFINE(T)                                                                                         \
-  extern "C" void bilstm_forward_##T(T* gates, const T* weights, T* cells, T* outputs, int64_t hidden,    \
-                                     GROUP, int64_t num_threads) {                                        \
-    run_forward<T>(gates, weights, {passages, lengths, num_passages, padded_length}, cells, outputs,      \
-                   hidden, num_threads);                                                                  \
+  extern "C" void bilstm_forward_##T(T* gates, const T* weights, const T* additions, T* cells, T* outputs,\
+                                     int64_t hidden, GROUP, int64_t num_threads) {                        \
+    run_forward<T>(gates, weights, additions,                                                             \
+                   {passages, lengths, starts, num_passages, padded_length}, cells, outputs, hidden,      \
+                   num_threads);                                                                          \
   }                                                                                                       \
   extern "C" void bilstm_backward_##T(const T* gates, const T* weights, const T* cells,                   \
                                       const T* grad_outputs, T* grad_gates, int64_t hidden, GROUP,        \
                                       int64_t num_threads) {                                              \
-    run_backward<T>(gates, weights, {passages, lengths, num_passages, padded_length}, cells,              \
+    run_backward<T>(gates, weights, {passages, lengths, starts, num_passages, padded_length}, cells,              \
                     grad_outputs, grad_gates, hidden, num_threads);                                       \
   }                                                                                                       \
   extern "C" void gather_##T(const T* part, T* packed, int64_t width, COLUMNS, GROUP, DROPOUT) {          \
     run_gather<T>({part, passage_distance, word_distance, size, first_column}, packed, width,             \
-                  {passages, lengths, num_passages, padded_length}, {seed, num_dropped}, num_threads);    \
+                  {passages, lengths, starts, num_passages, padded_length}, {seed, num_dropped}, num_threads);    \
   }                                                                                                       \
   extern "C" void scatter_##T(T* part, const T* packed, int64_t width, COLUMNS, GROUP, DROPOUT) {         \
     run_scatter<T>({part, passage_distance, word_distance, size, first_column}, packed, width,            \
-                   {passages, lengths, num_passages, padded_length}, {seed, num_dropped}, num_threads);   \
+                   {passages, lengths, starts, num_passages, padded_length}, {seed, num_dropped}, num_threads);   \
   }                                                                                                       \
   extern "C" void gather_states_##T(const T* outputs, T* packed, int64_t first_column, int64_t width,     \
                                     int64_t hidden, GROUP, int64_t num_threads) {                         \
     run_gather_states<T>(outputs, packed, first_column, width,                                            \
-                         {passages, lengths, num_passages, padded_length}, hidden);                       \
+                         {passages, lengths, starts, num_passages, padded_length}, hidden);                       \
   }                                                                                                       \
   extern "C" void score_##T(const T* part, const T* weights, T* scores, COLUMNS, int64_t batch_size,      \
                             int64_t length, DROPOUT) {                                                    \
