@@ -69,15 +69,18 @@ class Reproduce(Action):
 
 
 def make_config(
-    path: str, overrides: str = "", data: Optional[str] = None, steps_per_score: int = 730
+    path: str,
+    overrides: str = "",
+    data: Optional[str] = None,
+    steps_per_score: Optional[int] = 730,
 ) -> Dict[str, Any]:
     """
     The experiment of a config file, on the files of the folder `data` if it is given, with a score
-    every so many steps.
+    every so many steps, or where the config has them.
     """
     if not os.path.isfile(path):
         raise DataError(f"{path} is not here: run this in the root of the repository")
-    if steps_per_score < 1:
+    if steps_per_score is not None and steps_per_score < 1:
         raise DataError(f"the steps per score must be 1 or more, not {steps_per_score}")
     config = Params.from_file(path, overrides).as_dict(quiet=True)
     if data:
@@ -87,8 +90,9 @@ def make_config(
         config["vocabulary"]["pretrained_files"]["tokens"] = glove
         embedders = config["model"]["text_field_embedder"]["token_embedders"]
         embedders["tokens"]["pretrained_file"] = glove
-    # What AllenNLP calls an epoch is the stretch between two scores here.
-    config["data_loader"]["batches_per_epoch"] = steps_per_score
+    if steps_per_score is not None:
+        # What AllenNLP calls an epoch is the stretch between two scores here.
+        config["data_loader"]["batches_per_epoch"] = steps_per_score
     config["trainer"].setdefault("checkpointer", {}).setdefault(
         "save_every_num_seconds", _SECONDS_BETWEEN_CHECKPOINTS
     )

@@ -19,7 +19,7 @@ from bidaf_plugin.fast.first_derivatives import first_derivatives_only
 from bidaf_plugin.fast.products import linear, multiply, multiply_transposed
 
 # Large enough for fast products, small enough for the cache.
-_WORDS_OF_GROUP = 8192
+_WORDS_OF_GROUP = 2048
 
 
 def can_run(inputs: torch.Tensor) -> bool:
@@ -265,6 +265,7 @@ class _BiLstm(torch.autograd.Function):
             states = (outputs, multiplied, inputs.size, multiplied.size(1), hidden_size)
             native.call("gather_states", gates.dtype, *states, *group.arguments())
             grad_weight += multiply_transposed(grad_gates, multiplied)
+            del multiplied
             if is_input_trained:
                 inputs.scatter(group, multiply(grad_gates, input_weight), grad_parts)
         grads = []
