@@ -18,8 +18,11 @@ from bidaf_plugin.fast.dropout import Mask
 from bidaf_plugin.fast.first_derivatives import first_derivatives_only
 from bidaf_plugin.fast.products import linear, multiply, multiply_transposed
 
-# Large enough for fast products, small enough for the cache.
+# Large enough for fast products, small enough to need little memory.
 _WORDS_OF_GROUP = 2048
+# For matrices of every new shape oneDNN compiles code, and keeps it. So there are only a few shapes: matrices
+# have some empty rows at their end.
+_ROWS_ARE_MULTIPLES_OF = 64
 
 
 def can_run(inputs: torch.Tensor) -> bool:
@@ -91,6 +94,7 @@ class _Group(NamedTuple):
     # Where the words of each begin in a matrix that has those of the group.
     starts: torch.Tensor
     num_words: int
+    num_rows: int
     padded_length: int
     has_padding: bool = False
 
@@ -109,8 +113,12 @@ def _divide(mask: torch.Tensor) -> List[_Group]:
         if end - num_before >= _WORDS_OF_GROUP or place == len(ends) - 1:
             members = slice(first, place + 1)
             starts = (ends - lengths)[members] - num_before
+            num_words = end - num_before
+            num_rows = -(-num_words // _ROWS_ARE_MULTIPLES_OF) * _ROWS_ARE_MULTIPLES_OF
             groups.append(
-                _Group(passages[members], lengths[members], starts, end - num_before, mask.size(1))
+                _Group(
+                    passages[members], lengths[members], starts, num_words, num_rows, mask.size(1)
+                )
             )
             first, num_before = place + 1, end
     return groups
@@ -120,7 +128,10 @@ def _whole(mask: torch.Tensor) -> _Group:
     """All passages as one group, whose words are where they are in the batch, with its padding."""
     # Shape: (batch_size,)
     lengths, passages = mask.sum(dim=1).sort(descending=True)
-    return _Group(passages, lengths, passages * mask.size(1), mask.numel(), mask.size(1), True)
+    num_rows = mask.numel()
+    return _Group(
+        passages, lengths, passages * mask.size(1), num_rows, num_rows, mask.size(1), True
+    )
 
 
 def _set_apart_common(
@@ -175,11 +186,12 @@ class _Inputs:
         )
 
     def gather(self, group: _Group, num_more_columns: int = 0) -> torch.Tensor:
-        """Shape `(num_words, size + num_more_columns)`; the last columns are not filled."""
+        """Shape `(num_rows, size + num_more_columns)`; the last columns are not filled."""
         if group.has_padding:
             return self._parts[0].flatten(0, 1)
         width = self.size + num_more_columns
-        rows = self._parts[0].new_empty(group.num_words, width)
+        rows = self._parts[0].new_empty(group.num_rows, width)
+        rows[group.num_words :] = 0.0
         for part, columns in self._columns(self._parts):
             arguments = (part, rows, width, *columns, *group.arguments(), *self._mask)
             native.call("gather", rows.dtype, *arguments)
@@ -205,7 +217,8 @@ class _BiLstm(torch.autograd.Function):
     def forward(
         ctx: Any, mask: torch.Tensor, dropout_mask: Mask, is_trained: bool, *tensors: torch.Tensor
     ) -> torch.Tensor:
-        parts, weights = tensors[:-8], tensors[-8:]
+        parts: Sequence[torch.Tensor] = tensors[:-8]
+        weights = tensors[-8:]
         hidden_size = weights[1].size(1)
         # Shape: (2 * 4 * hidden_size, input_size)
         input_weight = _join(weights[0], weights[4])
@@ -224,7 +237,7 @@ class _BiLstm(torch.autograd.Function):
         kept = []
         for group in groups:
             # The kernel makes the gates of what the input contributes to them, in the same place.
-            # Shape: (num_words, 2 * 4 * hidden_size)
+            # Shape: (num_rows, 2 * 4 * hidden_size)
             gates = linear(inputs.gather(group), input_weight, bias)
             # Shape: (num_words, 2 * hidden_size)
             cells = outputs.new_empty(group.num_words, 2 * hidden_size) if is_trained else None
@@ -255,12 +268,13 @@ class _BiLstm(torch.autograd.Function):
         # Shape: (2 * 4 * hidden_size,)
         grad_bias = input_weight.new_zeros(input_weight.size(0))
         for group, gates, cells in zip(ctx.groups, kept[::2], kept[1::2], strict=True):
-            # Shape: (num_words, 2 * 4 * hidden_size)
+            # Shape: (num_rows, 2 * 4 * hidden_size)
             grad_gates = torch.empty_like(gates)
+            grad_gates[group.num_words :] = 0.0
             arguments = (gates, recurrent_weights, cells, grad_outputs, grad_gates, hidden_size)
             native.call("bilstm_backward", gates.dtype, *arguments, *group.arguments())
             grad_bias += grad_gates.sum(dim=0)
-            # Shape: (num_words, input_size + 2 * hidden_size)
+            # Shape: (num_rows, input_size + 2 * hidden_size)
             multiplied = inputs.gather(group, num_more_columns=2 * hidden_size)
             states = (outputs, multiplied, inputs.size, multiplied.size(1), hidden_size)
             native.call("gather_states", gates.dtype, *states, *group.arguments())

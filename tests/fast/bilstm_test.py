@@ -227,7 +227,7 @@ class TestPartsAndDropout:
         inputs = bilstm._Inputs([torch.ones(5, 6, 6, dtype=torch.double)], bilstm.Mask.draw(0.5))
         factors = torch.zeros(5, 6, 6, dtype=torch.double)
         for group in bilstm._divide(self.mask):
-            words = inputs.gather(group).split(group.lengths.tolist())
+            words = inputs.gather(group)[: group.num_words].split(group.lengths.tolist())
             for passage, rows in zip(group.passages.tolist(), words, strict=True):
                 factors[passage, : len(rows)] = rows
         return factors
