@@ -115,6 +115,10 @@ bench-quick: install-tools  ## The same in tiny on the sample: does it run?
 	@$(BIN)/python -m benchmarks.growth --quick
 	@$(BIN)/python -m benchmarks.agreement --quick --steps 10
 
+.PHONY: bench-learning
+bench-learning: install-tools  ## Train until the F1 on SQuAD dev is 75 (half an hour); run again to go on
+	@$(BIN)/python -m benchmarks.learning
+
 # For example: make serve RUN=runs/squad PORT=8080
 RUN ?=
 PORT ?= 8000

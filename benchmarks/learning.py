@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
@@ -96,7 +97,8 @@ def learn(config: Dict[str, Any], folder: str, target: float) -> Dict[str, Any]:
     notes = read_notes(Path(folder, "stopwatch.json"))
     try:
         if not _is_reached(notes["curve"], target):
-            train_or_resume(config, folder)
+            # AllenNLP takes apart what it is given.
+            train_or_resume(deepcopy(config), folder)
     except Reached:
         pass
     finally:
