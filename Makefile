@@ -72,6 +72,10 @@ lint: install-tools  ## Check style and types
 test: lint  ## Lint, types and all tests, one process per core
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto
 
+.PHONY: test-long
+test-long: install-tools  ## The native LSTM against torch's, in 1,000 random cases
+	@BIDAF_RANDOM_CASES=1000 $(BIN)/pytest -q tests/fast/bilstm_test.py -k random
+
 .PHONY: test-browser
 test-browser: install-tools  ## Only the tests of the page, in a Chromium
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q tests/server/page
@@ -106,12 +110,14 @@ $(PEER)/.installed: | install-tools
 .PHONY: bench
 bench: install-tools $(PEER)/.installed  ## Compare with allennlp-models on real SQuAD (about an hour)
 	@$(BIN)/python -m benchmarks.compare
+	@$(BIN)/python -m benchmarks.trials
 	@$(BIN)/python -m benchmarks.growth
 	@$(BIN)/python -m benchmarks.agreement
 
 .PHONY: bench-quick
 bench-quick: install-tools  ## The same in tiny on the sample: does it run?
 	@$(BIN)/python -m benchmarks.compare --quick
+	@$(BIN)/python -m benchmarks.trials --quick --rounds 1 --output benchmarks/results/quick_trials.md
 	@$(BIN)/python -m benchmarks.growth --quick
 	@$(BIN)/python -m benchmarks.agreement --quick --steps 10
 

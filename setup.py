@@ -3,12 +3,15 @@ The package is described in setup.cfg. Here is what that cannot say: the compile
 the packages (see allennlp_stand_ins.py).
 """
 
+import os
 import platform
 import sys
+from copy import copy
 from pathlib import Path
 from typing import Dict, List
 
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 # A line that begins with "import" is run when Python starts. It must not fail, not even in an editable
@@ -38,8 +41,17 @@ class BuildWithStandIns(build_py):
         Path(folder, "allennlp_stand_ins.pth").write_text(AT_START, encoding="utf-8")
 
 
+class BuildApart(build_ext):
+    """Each kind has a folder of its own: all come from one file, and are compiled at the same time."""
+
+    def build_extension(self, extension: Extension) -> None:
+        apart = copy(self)
+        apart.build_temp = os.path.join(self.build_temp, extension.name)
+        super(BuildApart, apart).build_extension(extension)
+
+
 setup(
-    cmdclass={"build_py": BuildWithStandIns},
+    cmdclass={"build_py": BuildWithStandIns, "build_ext": BuildApart},
     ext_modules=[
         Extension(
             f"bidaf_plugin.fast._kernels_{kind}",

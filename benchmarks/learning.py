@@ -21,11 +21,10 @@ import bidaf_plugin  # noqa: F401  (registers everything)
 from benchmarks.machine import describe_machine
 from benchmarks.report import versions, write_whole
 from benchmarks.systems import BENCHMARKS, ROOT
-from bidaf_plugin.commands.reproduce import make_config
+from bidaf_plugin.commands.reproduce import QUESTIONS_OF_SQUAD, make_config
 from bidaf_plugin.training.resumable import train_or_resume
 
 TARGET = 75.0
-_QUESTIONS = 87_599  # of SQuAD's training data
 _SECONDS_BETWEEN_NOTES = 5
 
 
@@ -52,10 +51,14 @@ class Stopwatch(TrainerCallback):
         self._start = start
         self._target = target
         self._last_note = 0.0
+        self._is_reached = False
         self._notes = read_notes(self._path)
         self._seconds_before = self._notes["seconds"]
 
-    def on_batch(self, *args: Any, **kwargs: Any) -> None:
+    def on_batch(self, *args: Any, is_training: bool, **kwargs: Any) -> None:
+        # Not at the end of the epoch, which AllenNLP saves only after `on_epoch`.
+        if self._is_reached and is_training:
+            raise Reached
         if time.monotonic() - self._last_note > _SECONDS_BETWEEN_NOTES:
             self._note()
 
@@ -70,14 +73,13 @@ class Stopwatch(TrainerCallback):
                 "training_loss": metrics["training_loss"],
             }
         )
-        if metrics["validation_f1"] >= self._target:
-            raise Reached
+        self._is_reached = metrics["validation_f1"] >= self._target
 
     def _note(self, score: Optional[Dict[str, Any]] = None) -> None:
         self._last_note = time.monotonic()
         self._notes["seconds"] = self._seconds_before + self._last_note - self._start
         if score is not None:
-            score["hours"] = round(self._notes["seconds"] / 3600, 4)
+            score["hours"] = self._notes["seconds"] / 3600
             self._notes["curve"].append(score)
         write_whole(self._path, json.dumps(self._notes))
 
@@ -128,7 +130,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         "hours": last["hours"],
         "f1": last["f1"],
         "em": last["em"],
-        "epochs": round(last["steps"] * batch_size / _QUESTIONS, 2),
+        "epochs": round(last["steps"] * batch_size / QUESTIONS_OF_SQUAD, 2),
         "cores": os.cpu_count(),
         "examples_per_second": round(last["steps"] * batch_size / (3600 * last["hours"]), 1),
         "target": options.target,

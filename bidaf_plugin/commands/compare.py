@@ -14,8 +14,8 @@ class Compare(Action):
     """
     Compare two or three systems question by question: the paper's Figures 2b and 2c.
 
-    DATA is a SQuAD file, PREDICTIONS are official prediction files, {question id: answer}; all may be
-    gzipped. FOLDER gets a Venn diagram of the questions that are answered correctly (venn), the scores
+    DATA is a SQuAD file, PREDICTIONS are official prediction files, {question id: answer}, or files of
+    n-best answers (.nbest.json); all may be gzipped. FOLDER gets a Venn diagram of the questions that are answered correctly (venn), the scores
     by the 10 most frequent first words of questions (first_words), both as PNG, SVG and CSV, the
     agreement of each two systems with tests of significance (agreement.csv), what each system answers
     to each question (questions.csv), and all numbers in comparison.json. A question is answered
@@ -52,13 +52,16 @@ class Compare(Action):
     def run(self, args: argparse.Namespace) -> None:
         from bidaf_plugin.evaluation.comparison import compare
         from bidaf_plugin.evaluation.comparison_report import as_text, write_comparison
+        from bidaf_plugin.evaluation.nbest_files import passages_of
         from bidaf_plugin.evaluation.score_report import score_file
-        from bidaf_plugin.evaluation.squad_files import read_gold_questions
+        from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
 
         names = system_names(args.predictions, args.names)
         check_folder(args.output)
-        questions = read_gold_questions(args.data)
-        systems = [score_file(questions, path) for path in args.predictions]
+        paragraphs = read_gold_paragraphs(args.data)
+        questions = [question for paragraph in paragraphs for question in paragraph.questions]
+        passages = passages_of(paragraphs)
+        systems = [score_file(questions, path, passages=passages) for path in args.predictions]
         comparison = compare(dict(zip(names, systems, strict=True)))
         paths = write_comparison(comparison, args.data, args.output, args.score)
         print(as_text(comparison))

@@ -1,5 +1,5 @@
 import argparse
-from typing import List
+from typing import List, Optional, Sequence
 
 from overrides import overrides
 
@@ -8,7 +8,20 @@ from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.folders import check_can_be_written
-from bidaf_plugin.evaluation.ensemble import answer_together, format_scores, score_together
+from bidaf_plugin.dataset_readers.squad_json import Paragraph
+from bidaf_plugin.evaluation.ensemble import (
+    EnsembleAnswers,
+    answer_together,
+    format_scores,
+    score_together,
+)
+from bidaf_plugin.evaluation.nbest_files import (
+    NbestEnsemble,
+    answers_of,
+    is_nbest_file,
+    passages_of,
+    read_nbest,
+)
 from bidaf_plugin.evaluation.prediction_files import (
     path_beside,
     write_predictions,
@@ -33,16 +46,22 @@ class Ensemble(Action):
            mean     the best span by the averaged probabilities of start and end
            product  the best span by their products
 
+    In place of archives there may be files of n-best answers (.nbest.json, plain or gzipped), for the rules
+    votes and spans: models that are no longer there can answer together, too.
+
     --archive writes an archive for `allennlp predict` and `allennlp evaluate` with all models in it.
 
     Example: allennlp bidaf ensemble runs/*/model.tar.gz --data dev-v1.1.json -o predictions.json
              allennlp bidaf ensemble a.tar.gz b.tar.gz --data dev-v1.1.json --rule all --one-at-a-time
              allennlp bidaf ensemble a.tar.gz b.tar.gz --archive both.tar.gz
+             allennlp bidaf ensemble results/runs/*/predictions.nbest.json.gz --data dev-v1.1.json --rule all
     """
 
     @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("archives", metavar="ARCHIVE", nargs="*", help="models, model.tar.gz")
+        parser.add_argument(
+            "archives", metavar="ARCHIVE", nargs="*", help="models, model.tar.gz, or .nbest.json"
+        )
         parser.add_argument("--data", help="a SQuAD file, with or without answers")
         parser.add_argument("-o", "--output", metavar="OUT", help="the file to write")
         parser.add_argument("--rule", default="votes", help="see above, or 'all'")
@@ -64,7 +83,10 @@ class Ensemble(Action):
     @overrides
     def run(self, args: argparse.Namespace) -> None:
         check_members(args.archives)
-        rules = find_rules(args.rule)
+        is_of_nbest = any(map(is_nbest_file, args.archives))
+        rules = find_rules(args.rule, NbestEnsemble.RULES if is_of_nbest else None)
+        if is_of_nbest:
+            _check_nbest(args)
         if args.data is None and args.archive is None:
             raise DataError("nothing to do: give the questions with --data, or --archive")
         if args.output is not None and args.data is None:
@@ -75,16 +97,18 @@ class Ensemble(Action):
             raise DataError("--max-answer-length is for --data; an archive has its members' own")
         for path in filter(None, (args.output, args.archive)):
             check_can_be_written(path)
-        if args.data is not None:
+        if is_of_nbest:
+            _answer_from_nbest(args, rules)
+        elif args.data is not None:
             _answer(args, rules)
         if args.archive is not None:
             write_ensemble_archive(args.archives, rules[0], args.archive)
             print(f"wrote {args.archive}")
 
 
-def find_rules(name: str) -> List[str]:
-    """The names of the rules that are meant."""
-    known = EnsembleRule.list_available()
+def find_rules(name: str, possible: Optional[Sequence[str]] = None) -> List[str]:
+    """The names of the rules that are meant, of all or of those that are possible."""
+    known = list(possible or EnsembleRule.list_available())
     if name not in (*known, _ALL):
         raise DataError(f"there is no rule {name!r}; known are: {', '.join(known)}, {_ALL}")
     return known if name == _ALL else [name]
@@ -102,10 +126,46 @@ def _answer(args: argparse.Namespace, rules: List[str]) -> None:
         args.max_answer_length,
         args.cuda_device,
     )
+    _show(args, answers, paragraphs)
+
+
+def _check_nbest(args: argparse.Namespace) -> None:
+    other = next((path for path in args.archives if not is_nbest_file(path)), None)
+    if other is not None:
+        raise DataError(f"{other} is no file of n-best answers (.nbest.json), as others are")
+    for option in ("archive", "max_answer_length"):
+        if getattr(args, option) is not None:
+            raise DataError(f"--{option.replace('_', '-')} is for archives, not for n-best answers")
+
+
+def _answer_from_nbest(args: argparse.Namespace, rules: List[str]) -> None:
+    paragraphs = read_paragraphs(args.data)
+    passages = passages_of(paragraphs)
+    members = [read_nbest(path) for path in args.archives]
+    single = {
+        path: answers_of(path, member, passages)
+        for path, member in zip(args.archives, members, strict=True)
+    }
+    ensemble = NbestEnsemble(members)
+    together = {
+        rule: {id: ensemble.answer(rule, id, passage) for id, passage in passages.items()}
+        for rule in rules
+    }
+    _show(args, EnsembleAnswers(single, together), paragraphs)
+    if "spans" in rules:
+        known = ensemble.probability_known()
+        print(
+            f"the files have {known:.1%} of the probability; what is left out counts as 0 in spans"
+        )
+
+
+def _show(
+    args: argparse.Namespace, answers: EnsembleAnswers, paragraphs: Sequence[Paragraph]
+) -> None:
     scores = score_together(answers, paragraphs)
     if scores:
         print(format_scores(scores))
     for rule, predictions in answers.together.items() if args.output else ():
-        path = args.output if len(rules) == 1 else path_beside(args.output, rule)
+        path = args.output if len(answers.together) == 1 else path_beside(args.output, rule)
         write_predictions(path, predictions)
         print(f"wrote {path}")

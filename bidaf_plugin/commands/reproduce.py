@@ -18,6 +18,8 @@ from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.common.folders import check_folder
 from bidaf_plugin.evaluation.learning_curves import Measurement, plot_curves, read_measurements
 
+# Of its training data.
+QUESTIONS_OF_SQUAD = 87_599
 _SECONDS_BETWEEN_CHECKPOINTS = 300
 
 
@@ -29,7 +31,7 @@ class Reproduce(Action):
     Trains for as long as --minutes allows, in stretches that end with a score on SQuAD's dev set, and
     saves its state every few minutes: run the same command again to go on. Then the best weights
     (moving averages) answer all dev questions, and RESULTS gets the official scores, the curve, the
-    config, versions, hardware and time. SQuAD and GloVe are downloaded, or taken from FOLDER
+    config, versions, hardware and time, and the ten best answers to each question. SQuAD and GloVe are downloaded, or taken from FOLDER
     (squad/train-v1.1.json, squad/dev-v1.1.json, glove/glove.6B.100d*.txt, plain or gzipped).
 
     Example: allennlp bidaf reproduce --minutes 180
@@ -126,7 +128,8 @@ def train(config: Dict[str, Any], folder: str, minutes: Optional[float] = None) 
 def write_results(run: str, folder: str) -> str:
     """
     Answers all dev questions with the best weights of a run, and writes metrics.json, curve.csv, .png
-    and .svg, config.json, predictions.json.gz and README.md into a folder.
+    and .svg, README.md and the ten best answers to each question, predictions.nbest.json.gz, into a folder:
+    what is worth keeping of a run.
 
     # Returns
 
@@ -134,17 +137,19 @@ def write_results(run: str, folder: str) -> str:
         The text of README.md.
     """
     from bidaf_plugin.archives.load import load_span_predictor
-    from bidaf_plugin.evaluation.answering import answer_paragraphs, write_answers
+    from bidaf_plugin.evaluation.nbest_files import find_best_spans, passages_of, write_nbest
     from bidaf_plugin.evaluation.score_report import report_as_json, score_file
-    from bidaf_plugin.evaluation.squad_files import read_gold_questions, read_paragraphs
+    from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
 
     with open(os.path.join(run, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
-    dev_data = config["validation_data_path"]
+    paragraphs = read_gold_paragraphs(config["validation_data_path"])
     predictor = load_span_predictor(os.path.join(run, "model.tar.gz"))
-    predictions = os.path.join(run, "predictions.json")
-    write_answers(predictions, answer_paragraphs(predictor, read_paragraphs(dev_data)))
-    scored = score_file(read_gold_questions(dev_data), predictions)
+    os.makedirs(folder, exist_ok=True)
+    nbest = os.path.join(folder, "predictions.nbest.json.gz")
+    write_nbest(nbest, find_best_spans(predictor, paragraphs))
+    questions = [question for paragraph in paragraphs for question in paragraph.questions]
+    scored = score_file(questions, nbest, passages=passages_of(paragraphs))
     curve = read_measurements(os.path.dirname(run) or ".", os.path.basename(run))
     facts = {
         **describe_run(config, curve),
@@ -152,10 +157,9 @@ def write_results(run: str, folder: str) -> str:
         "f1": scored.summary["f1"],
         "questions": scored.summary["total"],
         "breakdown": report_as_json("", [scored], {})["files"][0]["breakdown"],
+        "config": _without_folders(config),
     }
-    os.makedirs(folder, exist_ok=True)
-    for name, content in (("metrics.json", facts), ("config.json", _without_folders(config))):
-        write_atomically(os.path.join(folder, name), json.dumps(content, indent=2) + "\n")
+    write_atomically(os.path.join(folder, "metrics.json"), json.dumps(facts, indent=2) + "\n")
     lines = ["step,em,f1,loss"] + [
         f"{m.step},{m.scores['em']},{m.scores['f1']},{m.loss}" for m in curve
     ]
@@ -169,13 +173,17 @@ def write_results(run: str, folder: str) -> str:
 def describe_run(config: Dict[str, Any], curve: List[Measurement]) -> Dict[str, Any]:
     """How the scores of a run came about."""
     best = max(curve, key=lambda measurement: measurement.main_score)
+    batch_size = config["data_loader"]["batch_sampler"]["batch_size"]
+    minutes = training_minutes(curve)
     return {
         "steps": curve[-1].step,
         "best_step": best.step,
-        "batch_size": config["data_loader"]["batch_sampler"]["batch_size"],
+        "batch_size": batch_size,
         "optimizer": config["trainer"]["optimizer"],
         "seed": config["random_seed"],
-        "minutes": round(training_minutes(curve), 1),
+        "epochs": round(curve[-1].step * batch_size / QUESTIONS_OF_SQUAD, 2),
+        "minutes": round(minutes, 1),
+        "examples_per_second": round(curve[-1].step * batch_size / (60 * minutes), 1),
         "hardware": {"cores": os.cpu_count(), "machine": platform.machine(), "gpu": _gpu()},
         "versions": {
             name: version(name) for name in ("allennlp", "torch", "spacy", "bidaf_plugin")
@@ -218,7 +226,6 @@ def _without_folders(config: Any) -> Any:
 def format_results(facts: Dict[str, Any]) -> str:
     """A page that says what was reached, and how."""
     paper_em, paper_f1 = PAPER_SCORES["bidaf"]
-    questions = facts["steps"] * facts["batch_size"]
     return f"""# SQuAD 1.1 dev, single model
 
 | | EM | F1 |
@@ -228,7 +235,7 @@ def format_results(facts: Dict[str, Any]) -> str:
 
 Official scores on all {facts['questions']:,} questions, with the weights (moving averages) of step
 {facts['best_step']:,}, the best on the same questions. Trained for {facts['steps']:,} steps of
-{facts['batch_size']} questions ({questions / 87_599:.1f} epochs) with `{json.dumps(facts['optimizer'])}`, seed
+{facts['batch_size']} questions ({facts['epochs']:.1f} epochs) with `{json.dumps(facts['optimizer'])}`, seed
 {facts['seed']}, in {facts['minutes']:.0f} minutes on {facts['hardware']['cores']} CPU cores\
 {' and ' + facts['hardware']['gpu'] if facts['hardware']['gpu'] else ''}.
 `metrics.json` has the scores by kind of question, versions and hardware; `curve.csv` the scores by step.

@@ -11,6 +11,11 @@ from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.common.folders import check_folder
+from bidaf_plugin.evaluation.finished_runs import (
+    format_variants,
+    read_finished_runs,
+    summarize_variants,
+)
 from bidaf_plugin.evaluation.learning_curves import (
     Measurement,
     curves_as_csv,
@@ -50,7 +55,13 @@ class Study(Action):
     comparison (comparison.csv, .md, .png, .svg) is written anew after each variant. What was interrupted
     goes on when the same command is run again.
 
+    --finished makes the table of the paper's variants from runs that `allennlp bidaf reproduce` has finished,
+    wherever that was, and trains nothing: FOLDER has a folder for each, called by its variant, and further
+    seeds with a number behind (bidaf, bidaf-2). What is missing is said, and whether a difference from the
+    paper is larger than that between seeds.
+
     Example: allennlp bidaf study training_configs/variants -s runs/study --steps 2000
+             allennlp bidaf study --finished results/runs
              allennlp bidaf study bidaf no_c2q_attention beta_mlp -s runs/small --steps 300
                  -o '{"dataset_reader.max_instances": 8000}'
     """
@@ -59,11 +70,12 @@ class Study(Action):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "variants",
-            nargs="+",
+            nargs="*",
             help=f"config files, folders of them, or names of files in {VARIANTS_FOLDER}",
         )
-        parser.add_argument("-s", "--serialization-dir", required=True, help="where the runs go")
-        parser.add_argument("--steps", type=int, required=True, help="training steps per variant")
+        parser.add_argument("-s", "--serialization-dir", help="where the runs go")
+        parser.add_argument("--steps", type=int, help="training steps per variant")
+        parser.add_argument("--finished", metavar="FOLDER", help="finished runs: see above")
         parser.add_argument("--evaluations", type=int, default=5, help="how often each is scored")
         parser.add_argument(
             "-o", "--overrides", default="", help="a JSON structure that overrides all configs"
@@ -71,6 +83,12 @@ class Study(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        if args.finished is not None:
+            runs = read_finished_runs(args.finished)
+            print(format_variants(summarize_variants(runs, list(PAPER_SCORES)), PAPER_SCORES))
+            return
+        if not args.variants or args.serialization_dir is None or args.steps is None:
+            raise DataError("give VARIANTS, --serialization-dir and --steps, or --finished")
         if args.steps < 1 or args.evaluations < 1 or args.steps % args.evaluations:
             raise DataError(
                 f"--steps ({args.steps}) must be a multiple of --evaluations ({args.evaluations})"

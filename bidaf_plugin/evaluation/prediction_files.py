@@ -25,7 +25,7 @@ def read_predictions(path: Path) -> Dict[str, str]:
 
     `DataError`, if the file is anything but an object of strings, or has an id twice.
     """
-    predictions = _read_object(path, "{question id: answer}")
+    predictions = read_object(path, "{question id: answer}")
     for id, answer in predictions.items():
         if not isinstance(answer, str):
             raise DataError(f"{path}: the answer to {id!r} must be a string, found {answer!r:.60}")
@@ -34,7 +34,7 @@ def read_predictions(path: Path) -> Dict[str, str]:
 
 def read_probabilities(path: Path) -> Dict[str, float]:
     """The no-answer probabilities by question id, in the order of the file."""
-    probabilities = _read_object(path, "{question id: probability}")
+    probabilities = read_object(path, "{question id: probability}")
     for id, probability in probabilities.items():
         is_number = isinstance(probability, (int, float)) and not isinstance(probability, bool)
         if not is_number or not 0 <= probability <= 1:
@@ -67,7 +67,8 @@ def path_beside(path: Path, kind: str) -> str:
     return os.path.join(folder, f"{stem}.{kind}{dot}{extensions}")
 
 
-def _read_object(path: Path, form: str) -> Dict[str, Any]:
+def read_object(path: Path, form: str) -> Dict[str, Any]:
+    """A value for each question id; `form` is what to tell of a file that has none."""
     value = load_json(read_bytes(path), path, object_pairs_hook=lambda pairs: _unique(pairs, path))
     if not isinstance(value, dict):
         raise DataError(f"{path}: expected one JSON object {form}, found {value!r:.60}")

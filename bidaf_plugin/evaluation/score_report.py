@@ -9,6 +9,7 @@ from bidaf_plugin.common.tables import align_columns
 from bidaf_plugin.dataset_readers.squad_json import Question
 from bidaf_plugin.evaluation.bootstrap import Difference, paired_bootstrap
 from bidaf_plugin.evaluation.breakdown import Group, break_down
+from bidaf_plugin.evaluation.nbest_files import answers_of, is_nbest_file, read_nbest
 from bidaf_plugin.evaluation.no_answer import apply_threshold, find_best_thresholds
 from bidaf_plugin.evaluation.prediction_files import read_predictions, read_probabilities
 from bidaf_plugin.evaluation.scores import QuestionScore, score_questions, summarize
@@ -45,6 +46,7 @@ def score_file(
     file: str,
     probabilities_file: Optional[str] = None,
     threshold: float = 1.0,
+    passages: Optional[Mapping[str, str]] = None,
 ) -> FileScores:
     """
     Scores a prediction file.
@@ -58,8 +60,13 @@ def score_file(
         No-answer probabilities, for data of version 2.0.
     threshold : `float`, optional (default = `1.0`)
         Questions with a larger no-answer probability count as answered with the empty string.
+    passages : `Mapping[str, str]`, optional (default = `None`)
+        By question id: with them `file` may be one of n-best answers, too.
     """
-    predictions = read_predictions(file)
+    if passages is not None and is_nbest_file(file):
+        predictions = answers_of(file, read_nbest(file), passages)
+    else:
+        predictions = read_predictions(file)
     scores = score_questions(questions, predictions)
     best_thresholds: Dict[str, float] = {}
     if probabilities_file is not None:

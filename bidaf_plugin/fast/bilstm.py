@@ -8,7 +8,6 @@ concatenation of several tensors, is made for one group at a time, and again for
 leaves the processor's cache and is not kept.
 """
 
-from itertools import compress
 from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
@@ -20,6 +19,8 @@ from bidaf_plugin.fast.products import linear, multiply, multiply_transposed
 
 # Large enough for fast products, small enough to need little memory.
 _WORDS_OF_GROUP = 2048
+# To look for what is the same, and to copy columns of a matrix, takes time, too.
+_MIN_WORDS_TO_SAVE_PRODUCTS = 1024
 # For matrices of every new shape oneDNN compiles code, and keeps it. So there are only a few shapes: matrices
 # have some empty rows at their end.
 _ROWS_ARE_MULTIPLES_OF = 64
@@ -108,9 +109,13 @@ def _divide(mask: torch.Tensor) -> List[_Group]:
     lengths, passages = mask.sum(dim=1).sort(descending=True)
     # Shape: (batch_size,)
     ends = lengths.cumsum(0)
-    groups, first, num_before = [], 0, 0
+    total = int(ends[-1])
+    num_groups = max(1, round(total / _WORDS_OF_GROUP))
+    groups: List[_Group] = []
+    first, num_before = 0, 0
     for place, end in enumerate(ends.tolist()):
-        if end - num_before >= _WORDS_OF_GROUP or place == len(ends) - 1:
+        # Groups of about the same size.
+        if end * num_groups >= (len(groups) + 1) * total or place == len(ends) - 1:
             members = slice(first, place + 1)
             starts = (ends - lengths)[members] - num_before
             num_words = end - num_before
@@ -134,33 +139,80 @@ def _whole(mask: torch.Tensor) -> _Group:
     )
 
 
-def _set_apart_common(
+class _Saved(NamedTuple):
+    """
+    What need not be multiplied for every word of every passage, but can be added to the gates; and what is left.
+
+    # Parameters
+
+    parts : `Sequence[torch.Tensor]`
+        The other parts.
+    input_weight : `torch.Tensor`
+        The columns of the matrix for them.
+    common : `torch.Tensor`, optional
+        For all words of a passage, shape `(batch_size, 2 * 4 * hidden_size)`.
+    shared : `torch.Tensor`, optional
+        For passages that are the same, shape `(num_kinds, length, 2 * 4 * hidden_size)`.
+    kinds : `torch.LongTensor`, optional
+        Of each passage, shape `(batch_size,)`.
+    """
+
+    parts: Sequence[torch.Tensor]
+    input_weight: torch.Tensor
+    common: Optional[torch.Tensor] = None
+    shared: Optional[torch.Tensor] = None
+    kinds: Optional[torch.Tensor] = None
+
+
+def _save_products(
     parts: Sequence[torch.Tensor], input_weight: torch.Tensor, mask: torch.Tensor
-) -> Tuple[Sequence[torch.Tensor], torch.Tensor, Optional[torch.Tensor]]:
+) -> _Saved:
+    """Without dropout, what is the same for several words is multiplied once."""
+    if len(parts) == 1 or mask.numel() < _MIN_WORDS_TO_SAVE_PRODUCTS:
+        return _Saved(parts, input_weight)
+    common = shared = kinds = None
+    own_parts, own_columns = [], []
+    for part, columns in zip(
+        parts, input_weight.split([part.size(-1) for part in parts], dim=1), strict=True
+    ):
+        if common is None and part.size(1) == 1 < mask.size(1):
+            # Shape: (batch_size, 2 * 4 * hidden_size)
+            common = torch.nn.functional.linear(part.squeeze(1), columns)
+            continue
+        if shared is None and part.size(1) == mask.size(1):
+            distinct = find_distinct_passages(part)
+            if distinct is not None:
+                representatives, kinds = distinct
+                # Shape: (num_kinds, length, 2 * 4 * hidden_size)
+                shared = linear(part[representatives], columns)
+                continue
+        own_parts.append(part)
+        own_columns.append(columns)
+    if common is None and shared is None:
+        return _Saved(parts, input_weight)
+    return _Saved(own_parts, torch.cat(own_columns, dim=1), common, shared, kinds)
+
+
+def find_distinct_passages(part: torch.Tensor) -> Optional[Tuple[torch.Tensor, torch.Tensor]]:
     """
-    What all words of a passage have in common is multiplied once. Returns the other parts, the columns of the
-    matrix for them, and what is to be added to the gates of a passage.
+    # Returns
+
+    `Optional[Tuple[torch.Tensor, torch.Tensor]]`
+        If many passages have the same vectors: the number of one passage of each kind, and the kind of each
+        passage.
     """
-    is_common = [part.size(1) == 1 < mask.size(1) for part in parts]
-    if (
-        not any(is_common) or mask.numel() < _WORDS_OF_GROUP // 2
-    ):  # Copying columns takes time, too.
-        return parts, input_weight, None
-    columns = input_weight.split([part.size(-1) for part in parts], dim=1)
-    # Shape: (batch_size, 2 * 4 * hidden_size)
-    additions = torch.stack(
-        [
-            torch.nn.functional.linear(part.squeeze(1), weight)
-            for part, weight, is_chosen in zip(parts, columns, is_common, strict=True)
-            if is_chosen
-        ]
-    ).sum(dim=0)
-    others = [not is_chosen for is_chosen in is_common]
-    return (
-        list(compress(parts, others)),
-        torch.cat(list(compress(columns, others)), dim=1),
-        additions,
+    # Shape: (num_kinds, size) and (batch_size,)
+    first_words, kinds = part[:, 0].unique(dim=0, return_inverse=True)
+    if len(first_words) > 0.7 * len(part):
+        return None
+    # Shape: (num_kinds,)
+    representatives = kinds.new_empty(len(first_words)).scatter_(
+        0, kinds, torch.arange(len(part), device=kinds.device)
     )
+    # Passages that differ could have the same first vector.
+    if not torch.equal(part[representatives][kinds], part):
+        return None
+    return representatives, kinds
 
 
 class _Inputs:
@@ -227,10 +279,10 @@ class _BiLstm(torch.autograd.Function):
         # Shape: (2 * 4 * hidden_size, hidden_size)
         recurrent_weights = _join(weights[1], weights[5])
         is_plain = not is_trained and not dropout_mask.num_dropped
-        additions = None
+        saved = _Saved(parts, input_weight)
         if is_plain:
-            parts, input_weight, additions = _set_apart_common(parts, input_weight, mask)
-        inputs = _Inputs(parts, dropout_mask)
+            saved = _save_products(parts, input_weight, mask)
+        inputs = _Inputs(saved.parts, dropout_mask)
         groups = [_whole(mask)] if is_plain and inputs.is_one(mask) else _divide(mask)
         # Shape: (batch_size, length, 2 * hidden_size)
         outputs = parts[0].new_empty(*mask.shape, 2 * hidden_size)
@@ -238,10 +290,10 @@ class _BiLstm(torch.autograd.Function):
         for group in groups:
             # The kernel makes the gates of what the input contributes to them, in the same place.
             # Shape: (num_rows, 2 * 4 * hidden_size)
-            gates = linear(inputs.gather(group), input_weight, bias)
+            gates = linear(inputs.gather(group), saved.input_weight, bias)
             # Shape: (num_words, 2 * hidden_size)
             cells = outputs.new_empty(group.num_words, 2 * hidden_size) if is_trained else None
-            arguments = (gates, recurrent_weights, additions, cells, outputs, hidden_size)
+            arguments = (gates, recurrent_weights, *saved[2:], cells, outputs, hidden_size)
             native.call("bilstm_forward", outputs.dtype, *arguments, *group.arguments())
             kept += [gates, cells] if is_trained else []
         if is_trained:

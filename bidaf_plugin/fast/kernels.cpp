@@ -231,15 +231,31 @@ struct Part {
     return tensor + (2 * (group.starts[first + row * stride] + word(row, step)) + direction) * size;
   }
 
-  template <typename Tensor>
-  Tensor* of_passage(Tensor* tensor, int64_t row, int64_t size) const {
-    return tensor + (2 * group.passages[first + row * stride] + direction) * size;
-  }
+  int64_t passage(int64_t row) const { return group.passages[first + row * stride]; }
 
   template <typename Tensor>
   Tensor* padded(Tensor* tensor, int64_t row, int64_t step, int64_t size) const {
     const int64_t first_word = group.passages[first + row * stride] * group.padded_length;
     return tensor + (2 * (first_word + word(row, step)) + direction) * size;
+  }
+};
+
+// What is added to the gates, or null.
+template <typename T>
+struct Additions {
+  const T* common;  // the same for all words of a passage
+  const T* shared;  // the same for the words of all passages of a kind
+  const int64_t* kinds;  // of all passages
+
+  const T* common_to(const Part<T>& part, int64_t row) const {
+    return common == nullptr ? nullptr
+                             : common + (2 * part.passage(row) + part.direction) * 4 * part.hidden;
+  }
+
+  const T* shared_with(const Part<T>& part, int64_t row, int64_t step) const {
+    if (shared == nullptr) return nullptr;
+    const int64_t word = kinds[part.passage(row)] * part.group.padded_length + part.word(row, step);
+    return shared + (2 * word + part.direction) * 4 * part.hidden;
   }
 };
 
@@ -257,11 +273,12 @@ INLINE void for_each_tile(int64_t num_rows, const Tile& tile) {
 template <typename T>
 struct Forward {
   Part<T> part;
-  const T* additions;  // to the gates of all words of a passage, or null
+  Additions<T> additions;
   T *gates, *cells, *outputs;  // without cells, neither they nor the gates are kept
   std::vector<T> panels, states, new_states, cell_states;
 
-  Forward(const Part<T>& part, const T* weights, const T* additions, T* gates, T* cells, T* outputs)
+  Forward(const Part<T>& part, const T* weights, const Additions<T>& additions, T* gates, T* cells,
+          T* outputs)
       : part(part), additions(additions), gates(gates), cells(cells), outputs(outputs),
         panels(pack_forward(weights + part.direction * 4 * part.hidden * part.hidden, part.hidden)) {
     for (auto* values : {&states, &new_states, &cell_states}) {
@@ -281,11 +298,12 @@ struct Forward {
         totals[row][gate] = load(kIsWhole, inputs + gate * hidden, count);
         fetch(inputs + part.next() * 8 * hidden + gate * hidden);
       }
-      if (additions != nullptr) {
-        const T* addition = part.of_passage(additions, first_row + row, 4 * hidden) + unit;
+      for (const T* addition : {additions.common_to(part, first_row + row),
+                                additions.shared_with(part, first_row + row, step)}) {
+        if (addition == nullptr) continue;
 #pragma GCC unroll 4
         for (int gate = 0; gate < 4; ++gate) {
-          totals[row][gate] += load(kIsWhole, addition + gate * hidden, count);
+          totals[row][gate] += load(kIsWhole, addition + unit + gate * hidden, count);
         }
       }
     }
@@ -470,8 +488,8 @@ void clear_padding(T* tensor, const Group& group, int64_t size) {
 }
 
 template <typename T>
-void run_forward(T* gates, const T* weights, const T* additions, const Group& group, T* cells, T* outputs,
-                 int64_t hidden, int64_t num_threads) {
+void run_forward(T* gates, const T* weights, const Additions<T>& additions, const Group& group, T* cells,
+                 T* outputs, int64_t hidden, int64_t num_threads) {
   divide<T>(group, hidden, num_threads, [&](const Part<T>& part) {
     Forward<T>(part, weights, additions, gates, cells, outputs).run();
   });
@@ -689,7 +707,8 @@ void run_dropout(const T* inputs, T* outputs, int64_t size, const Dropout<T>& dr
 }  // namespace
 
 // Shapes: gates, grad_gates (number of packed words, 2, 4, hidden); cells (number of packed words, 2, hidden);
-// weights (2, 4, hidden, hidden); additions (batch_size, 2, 4, hidden); outputs, grad_outputs (batch_size, padded_length, 2, hidden);
+// weights (2, 4, hidden, hidden); outputs, grad_outputs (batch_size, padded_length, 2, hidden);
+// common (batch_size, 2, 4, hidden); shared (number of kinds, padded_length, 2, 4, hidden); kinds (batch_size,);
 // packed (number of packed words, width); scores (batch_size, length).
 //
 // Forward, the gates' inputs become the gates, and cells may be null: then neither is of use afterwards.
@@ -699,9 +718,10 @@ void run_dropout(const T* inputs, T* outputs, int64_t size, const Dropout<T>& dr
 #define COLUMNS int64_t passage_distance, int64_t word_distance, int64_t size, int64_t first_column
 #define DROPOUT int64_t seed, int64_t num_dropped, int64_t num_threads
 #define DEFINE(T)                                                                                         \
-  extern "C" void bilstm_forward_##T(T* gates, const T* weights, const T* additions, T* cells, T* outputs,\
-                                     int64_t hidden, GROUP, int64_t num_threads) {                        \
-    run_forward<T>(gates, weights, additions,                                                             \
+  extern "C" void bilstm_forward_##T(T* gates, const T* weights, const T* common, const T* shared,        \
+                                     const int64_t* kinds, T* cells, T* outputs, int64_t hidden, GROUP,   \
+                                     int64_t num_threads) {                                               \
+    run_forward<T>(gates, weights, {common, shared, kinds},                                               \
                    {passages, lengths, starts, num_passages, padded_length}, cells, outputs, hidden,      \
                    num_threads);                                                                          \
   }                                                                                                       \

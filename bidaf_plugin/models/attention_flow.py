@@ -11,7 +11,7 @@ from overrides import overrides
 
 from bidaf_plugin.modules.bi_attention import BiAttention
 from bidaf_plugin.modules.dropout import Dropout
-from bidaf_plugin.modules.dropped_inputs import encode_dropped
+from bidaf_plugin.modules.dropped_inputs import concatenate, encode_dropped
 from bidaf_plugin.modules.output_layers import OutputLayer
 from bidaf_plugin.modules.seq2seq_encoders import QuestionAwareEncoder
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
@@ -156,22 +156,26 @@ class AttentionFlow(Model):
         # Shape: (batch_size, passage_length) and (batch_size, passage_length, encoding_dim)
         passage_mask, _, encoded_passage = self.encode(passage)
         if self._attention is not None:
-            # Shape: (batch_size, passage_length, query_aware_dim)
-            query_aware_passage = self._attention(
+            # Shape: (batch_size, passage_length, size) each, query_aware_dim together
+            query_aware_parts = self._attention(
                 encoded_passage, passage_mask, encoded_question, question_mask
-            ).query_aware_passage
+            ).query_aware_parts
             # Shape: (batch_size, passage_length, modeled_dim)
             modeled_passage = encode_dropped(
-                self._modeling_layer, self._dropout, [query_aware_passage], passage_mask
+                self._modeling_layer, self._dropout, query_aware_parts, passage_mask
             )
         else:
-            query_aware_passage = encoded_passage
+            query_aware_parts = [encoded_passage]
             # Shape: (batch_size, passage_length, modeled_dim)
             modeled_passage = self._modeling_layer(
                 encoded_passage, passage_mask, encoded_question, question_mask
             )
         output_dict = self._output_layer(
-            query_aware_passage, modeled_passage, passage_mask, **windows, **targets
+            query_aware_parts if self._output_layer.reads_parts else concatenate(query_aware_parts),
+            modeled_passage,
+            passage_mask,
+            **windows,
+            **targets,
         )
         if targets:
             self._output_layer.update_metrics(output_dict, metadata, **targets)
@@ -212,6 +216,11 @@ class AttentionFlow(Model):
         finally:
             self._embeds_distinct_words = embeds_distinct_words
             self._keeps_words_apart = False
+
+    @overrides
+    def _get_prediction_device(self) -> int:
+        # AllenNLP looks at all parameters, for every question.
+        return util.get_device_of(next(self.parameters()))
 
     @overrides
     def get_metrics(self, reset: bool = False) -> Dict[str, float]:

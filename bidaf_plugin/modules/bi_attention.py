@@ -1,4 +1,4 @@
-from typing import NamedTuple, Optional, Sequence
+from typing import List, NamedTuple, Optional, Sequence
 
 import torch
 from allennlp.common import FromParams
@@ -11,8 +11,8 @@ from bidaf_plugin.modules.fusion import Fusion
 
 class AttentionFlowOutput(NamedTuple):
     """
-    query_aware_passage : `torch.Tensor`
-        `G`, shape `(batch_size, passage_length, output_dim)`.
+    query_aware_parts : `List[torch.Tensor]`
+        What `G` is the concatenation of, shapes `(batch_size, passage_length, size)`.
     passage_question_attention : `torch.Tensor`
         `a`, shape `(batch_size, passage_length, question_length)`: how much each context word
         attends to each query word. Each row sums to 1.
@@ -21,9 +21,14 @@ class AttentionFlowOutput(NamedTuple):
         to 1. None without query-to-context attention.
     """
 
-    query_aware_passage: torch.Tensor
+    query_aware_parts: List[torch.Tensor]
     passage_question_attention: torch.Tensor
     question_passage_attention: Optional[torch.Tensor]
+
+    @property
+    def query_aware_passage(self) -> torch.Tensor:
+        """`G`, shape `(batch_size, passage_length, output_dim)`."""
+        return torch.cat(self.query_aware_parts, dim=-1)
 
 
 class BiAttention(torch.nn.Module, FromParams):
@@ -143,8 +148,8 @@ class BiAttention(torch.nn.Module, FromParams):
             )
             # Shape: (batch_size, 1, encoding_dim)
             attended_passage = question_passage_attention.unsqueeze(1) @ encoded_passage
-        # Shape: (batch_size, passage_length, output_dim)
-        query_aware_passage = self._fusion(encoded_passage, attended_question, attended_passage)
+        # Shape: (batch_size, passage_length, size) each, output_dim together
+        query_aware_parts = self._fusion.parts(encoded_passage, attended_question, attended_passage)
         return AttentionFlowOutput(
-            query_aware_passage, passage_question_attention, question_passage_attention
+            query_aware_parts, passage_question_attention, question_passage_attention
         )

@@ -3,7 +3,7 @@ Dropout in front of a layer: the paper has it on the input of every LSTM and of 
 The input of such a layer is often a concatenation, so the layers are given its parts.
 """
 
-from typing import Sequence
+from typing import List, Sequence, Union
 
 import torch
 from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
@@ -11,13 +11,23 @@ from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 from bidaf_plugin.modules.dropout import Dropout
 from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import (
     UnpackedLstmEncoder,
-    concatenate,
+)
+from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import (
+    concatenate as concatenate,
 )
 
 try:
     from bidaf_plugin.fast import scores
 except ImportError:  # What is fast can be left out: the concatenation is then made and dropped.
     scores = None  # type: ignore[assignment]
+
+
+# A tensor, or those that it is the concatenation of.
+Parts = Union[torch.Tensor, Sequence[torch.Tensor]]
+
+
+def as_parts(tensor: Parts) -> List[torch.Tensor]:
+    return [tensor] if isinstance(tensor, torch.Tensor) else list(tensor)
 
 
 def encode_dropped(

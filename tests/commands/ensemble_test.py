@@ -6,6 +6,8 @@ import pytest
 from allennlp.commands import main
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.evaluation.nbest_files import find_best_spans, write_nbest
+from bidaf_plugin.evaluation.squad_files import read_paragraphs
 from bidaf_plugin.predictors import load_span_predictor
 from tests.helpers import ROOT, TINY_SQUAD
 
@@ -61,6 +63,38 @@ class TestEnsemble:
             for instance in predictor._dataset_reader.read(TINY_SQUAD)
         }
         assert answers == json.loads(out.read_text())
+
+    def test_files_of_n_best_answers_in_place_of_models(
+        self,
+        tiny_members: List[str],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        paragraphs = read_paragraphs(TINY_SQUAD)
+        files = [tmp_path / f"{number}.nbest.json.gz" for number in range(len(tiny_members))]
+        for member, path in zip(tiny_members, files, strict=True):
+            write_nbest(path, find_best_spans(load_span_predictor(member), paragraphs))
+        of_models, of_files = tmp_path / "models.json", tmp_path / "files.json"
+        run(monkeypatch, *tiny_members, "--data", TINY_SQUAD, "-o", of_models)
+        run(monkeypatch, *files, "--data", TINY_SQUAD, "-o", of_files)
+        assert json.loads(of_files.read_text()) == json.loads(of_models.read_text())
+        capsys.readouterr()
+        run(monkeypatch, *files, "--data", TINY_SQUAD, "--rule", "all")
+        shown = capsys.readouterr().out
+        assert "\nvotes " in shown and "\nspans " in shown and "mean" not in shown
+        assert "% of the probability" in shown
+        for arguments, fault in (
+            ([files[0], tiny_members[0], "--data", TINY_SQUAD], "is no file of n-best answers"),
+            (
+                [*files, "--data", TINY_SQUAD, "--rule", "mean"],
+                "no rule 'mean'; known are: votes, spans",
+            ),
+            ([*files, "--archive", tmp_path / "x.tar.gz"], "--archive is for archives"),
+            ([*files], "give the questions with --data"),
+        ):
+            with pytest.raises(DataError, match=fault):
+                run(monkeypatch, *arguments)
 
     def test_faults_of_the_user(
         self,

@@ -38,10 +38,11 @@ class TestReproduce:
         assert metrics["steps"] == 6 and metrics["questions"] == 5
         assert f"{metrics['f1']:.2f}" in text and "77.3" in text
         assert {path.name for path in results.iterdir()} == {
-            *("metrics.json", "config.json", "README.md"),
+            *("metrics.json", "predictions.nbest.json.gz", "README.md"),
             *("curve.csv", "curve.png", "curve.svg"),
         }
-        config = (results / "config.json").read_text()
+        assert metrics["epochs"] >= 0 and metrics["examples_per_second"] > 0
+        config = json.dumps(metrics["config"])
         assert TINY_SQUAD.name in config and str(TINY_SQUAD) not in config
 
     def test_files_of_a_folder(self, tmp_path: Path) -> None:

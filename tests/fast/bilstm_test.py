@@ -269,6 +269,31 @@ class TestPartsAndDropout:
         for part, gradient in zip(self.parts, once, strict=True):
             torch.testing.assert_close(part.grad, 2 * gradient)
 
+    @pytest.mark.parametrize("is_shared", [True, False])
+    def test_products_are_saved_where_words_have_something_in_common(
+        self, is_shared: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bilstm, "_MIN_WORDS_TO_SAVE_PRODUCTS", 1)
+        first, common, last = (part.detach() for part in self.parts)
+        if is_shared:
+            # The first three passages are the same, and so are the others.
+            first = first[[1, 1, 1, 4, 4]]
+        saved = bilstm._save_products([first, common, last], torch.ones(40, 6).double(), self.mask)
+        assert saved.common is not None and (saved.shared is not None) == is_shared
+        assert [part.size(-1) for part in saved.parts] == ([1] if is_shared else [3, 1])
+        assert saved.input_weight.size(1) == sum(part.size(-1) for part in saved.parts)
+        concatenated = torch.cat([first, common.expand(-1, 6, -1), last], dim=-1)
+        with torch.no_grad():
+            output = bilstm.run_layer(*self.lstms, [first, common, last], self.mask)
+            expected = expected_outputs(self.lstms, concatenated, self.mask)
+        torch.testing.assert_close(output, expected)
+
+    def test_passages_with_the_same_first_word_need_not_be_the_same(self) -> None:
+        part = torch.zeros(4, 3, 2)
+        assert bilstm.find_distinct_passages(part) is not None
+        part[2, 1, 0] = 1.0
+        assert bilstm.find_distinct_passages(part) is None
+
     def test_a_batch_without_a_word_is_zero(self) -> None:
         nothing = torch.zeros(5, 6, dtype=torch.bool)
         assert not bilstm.run_layer(*self.lstms, self.parts, nothing).any()

@@ -1,4 +1,4 @@
-from typing import Optional
+from typing import List, Optional
 
 import torch
 from overrides import overrides
@@ -46,8 +46,18 @@ class ConcatFusion(Fusion):
         attended_question: torch.Tensor,
         attended_passage: Optional[torch.Tensor],
     ) -> torch.Tensor:
-        fused = [encoded_passage, attended_question, encoded_passage * attended_question]
-        if attended_passage is not None:
-            fused.append(encoded_passage * attended_passage)
+        parts = self.parts(encoded_passage, attended_question, attended_passage)
         # Shape: (batch_size, passage_length, 4 * encoding_dim)
-        return torch.cat(fused, dim=-1)
+        return torch.cat(parts, dim=-1)
+
+    @overrides
+    def parts(
+        self,
+        encoded_passage: torch.Tensor,
+        attended_question: torch.Tensor,
+        attended_passage: Optional[torch.Tensor],
+    ) -> List[torch.Tensor]:
+        parts = [encoded_passage, attended_question, encoded_passage * attended_question]
+        if attended_passage is not None:
+            parts.append(encoded_passage * attended_passage)
+        return parts

@@ -1,4 +1,4 @@
-from typing import Optional
+from typing import List, Optional
 
 import torch
 from allennlp.common import Registrable
@@ -49,3 +49,15 @@ class Fusion(torch.nn.Module, Registrable):
             `G`, shape `(batch_size, passage_length, output_dim)`.
         """
         raise NotImplementedError
+
+    def parts(
+        self,
+        encoded_passage: torch.Tensor,
+        attended_question: torch.Tensor,
+        attended_passage: Optional[torch.Tensor],
+    ) -> List[torch.Tensor]:
+        """
+        What `G` is the concatenation of. A fusion that is one can give its parts, which saves the layers
+        after it a copy; any other need not care.
+        """
+        return [self(encoded_passage, attended_question, attended_passage)]

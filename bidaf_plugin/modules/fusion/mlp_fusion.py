@@ -8,7 +8,7 @@ from bidaf_plugin.modules.fusion.fusion import Fusion
 
 
 @Fusion.register("mlp")
-class MlpFusion(ConcatFusion):
+class MlpFusion(Fusion):
     """
     `beta(h, u~, h~) = max(0, W [h; u~; h * u~; h * h~] + b)`, of size `2d`: "MLP after concat" of the
     paper's appendix.
@@ -24,12 +24,21 @@ class MlpFusion(ConcatFusion):
     """
 
     def __init__(self, encoding_dim: int, query_to_context: bool = True) -> None:
-        super().__init__(encoding_dim, query_to_context)
-        self._linear = torch.nn.Linear(super().get_output_dim(), encoding_dim)
+        super().__init__()
+        self._concat = ConcatFusion(encoding_dim, query_to_context)
+        self._linear = torch.nn.Linear(self._concat.get_output_dim(), encoding_dim)
+
+    @overrides
+    def uses_attended_passage(self) -> bool:
+        return self._concat.uses_attended_passage()
+
+    @overrides
+    def get_input_dim(self) -> int:
+        return self._concat.get_input_dim()
 
     @overrides
     def get_output_dim(self) -> int:
-        return self.get_input_dim()
+        return self._concat.get_input_dim()
 
     @overrides
     def forward(
@@ -39,6 +48,6 @@ class MlpFusion(ConcatFusion):
         attended_passage: Optional[torch.Tensor],
     ) -> torch.Tensor:
         # Shape: (batch_size, passage_length, 4 * encoding_dim)
-        concatenated = super().forward(encoded_passage, attended_question, attended_passage)
+        concatenated = self._concat(encoded_passage, attended_question, attended_passage)
         # Shape: (batch_size, passage_length, encoding_dim)
         return torch.relu(self._linear(concatenated))

@@ -8,7 +8,7 @@ from overrides import overrides
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.metrics import SpanAccuracy, Squad2EmAndF1, SquadEmAndF1
 from bidaf_plugin.modules.dropout import Dropout
-from bidaf_plugin.modules.dropped_inputs import encode_dropped, score_dropped
+from bidaf_plugin.modules.dropped_inputs import Parts, as_parts, encode_dropped, score_dropped
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
 from bidaf_plugin.modules.output_layers.span_decoder import SpanDecoder
 from bidaf_plugin.modules.output_layers.span_targets import choose_targets, is_known
@@ -65,6 +65,8 @@ class SpanOutputLayer(OutputLayer):
         In evaluation the logits are divided by it, which changes probabilities and no best span. (`a`
         keeps the `p1` of temperature 1.)
     """
+
+    reads_parts = True
 
     def __init__(
         self,
@@ -126,7 +128,7 @@ class SpanOutputLayer(OutputLayer):
     @overrides(check_signature=False)
     def forward(  # type: ignore[override]
         self,
-        query_aware_passage: torch.Tensor,
+        query_aware_passage: Parts,
         modeled_passage: torch.Tensor,
         passage_mask: torch.Tensor,
         answer_spans: Optional[torch.Tensor] = None,
@@ -194,14 +196,16 @@ class SpanOutputLayer(OutputLayer):
     def _softmax(
         self,
         side: int,
-        query_aware_passage: torch.Tensor,
+        query_aware_passage: Parts,
         encoded_passage: torch.Tensor,
         passage_mask: torch.Tensor,
     ) -> TokenSoftmax:
         """`p1` of `G` and `M`, or `p2` of `G` and `M2`."""
         scorer = (self._start_scorer, self._end_scorer)[side]
         # Shape: (batch_size, passage_length)
-        logits = score_dropped(scorer, self._dropout, [query_aware_passage, encoded_passage])
+        logits = score_dropped(
+            scorer, self._dropout, [*as_parts(query_aware_passage), encoded_passage]
+        )
         if self._no_answer_logits is None:
             return TokenSoftmax(logits, passage_mask)
         # Shape: (batch_size,)
@@ -210,7 +214,7 @@ class SpanOutputLayer(OutputLayer):
 
     def _make_end_input(
         self,
-        query_aware_passage: torch.Tensor,
+        query_aware_passage: Parts,
         modeled_passage: torch.Tensor,
         start_log_probs: torch.Tensor,
     ) -> List[torch.Tensor]:
@@ -222,7 +226,7 @@ class SpanOutputLayer(OutputLayer):
         # Shape: (batch_size, 1, modeled_dim)
         start_summary = start_probs @ modeled_passage
         return [
-            query_aware_passage,
+            *as_parts(query_aware_passage),
             modeled_passage,
             start_summary,
             modeled_passage * start_summary,
