@@ -15,7 +15,7 @@ import torch
 from bidaf_plugin.fast import native
 from bidaf_plugin.fast.dropout import Mask
 from bidaf_plugin.fast.first_derivatives import first_derivatives_only
-from bidaf_plugin.fast.products import linear, multiply, multiply_transposed
+from bidaf_plugin.fast.products import linear, multiply, multiply_transposed, product_type
 
 # Large enough for fast products, small enough to need little memory.
 _WORDS_OF_GROUP = 2048
@@ -258,6 +258,16 @@ class _Inputs:
             native.call("scatter", grad_rows.dtype, *arguments)
 
 
+def _linear(
+    rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, factor_type: torch.dtype
+) -> torch.Tensor:
+    if factor_type == rows.dtype:
+        return linear(rows, weight, bias)
+    # The bias keeps its precision, and so does the sum.
+    # Shape: (num_rows, output_dim)
+    return linear(rows.to(factor_type), weight.to(factor_type)) + bias
+
+
 class _BiLstm(torch.autograd.Function):
     """
     The tensors are the parts of the inputs, and the weights of the forward and then of the backward
@@ -287,17 +297,18 @@ class _BiLstm(torch.autograd.Function):
         # Shape: (batch_size, length, 2 * hidden_size)
         outputs = parts[0].new_empty(*mask.shape, 2 * hidden_size)
         kept = []
+        factor_type = product_type(input_weight) if is_trained else input_weight.dtype
         for group in groups:
             # The kernel makes the gates of what the input contributes to them, in the same place.
             # Shape: (num_rows, 2 * 4 * hidden_size)
-            gates = linear(inputs.gather(group), saved.input_weight, bias)
+            gates = _linear(inputs.gather(group), saved.input_weight, bias, factor_type)
             # Shape: (num_words, 2 * hidden_size)
             cells = outputs.new_empty(group.num_words, 2 * hidden_size) if is_trained else None
             arguments = (gates, recurrent_weights, *saved[2:], cells, outputs, hidden_size)
             native.call("bilstm_forward", outputs.dtype, *arguments, *group.arguments())
             kept += [gates, cells] if is_trained else []
         if is_trained:
-            ctx.groups, ctx.dropout_mask = groups, dropout_mask
+            ctx.groups, ctx.dropout_mask, ctx.factor_type = groups, dropout_mask, factor_type
             ctx.save_for_backward(*tensors, outputs, input_weight, recurrent_weights, *kept)
         return outputs
 
@@ -319,6 +330,9 @@ class _BiLstm(torch.autograd.Function):
         grad_weight = input_weight.new_zeros(input_weight.size(0), inputs.size + 2 * hidden_size)
         # Shape: (2 * 4 * hidden_size,)
         grad_bias = input_weight.new_zeros(input_weight.size(0))
+        factor_type = ctx.factor_type
+        # Shape: (2 * 4 * hidden_size, input_size)
+        input_weight = input_weight.to(factor_type)
         for group, gates, cells in zip(ctx.groups, kept[::2], kept[1::2], strict=True):
             # Shape: (num_rows, 2 * 4 * hidden_size)
             grad_gates = torch.empty_like(gates)
@@ -330,10 +344,13 @@ class _BiLstm(torch.autograd.Function):
             multiplied = inputs.gather(group, num_more_columns=2 * hidden_size)
             states = (outputs, multiplied, inputs.size, multiplied.size(1), hidden_size)
             native.call("gather_states", gates.dtype, *states, *group.arguments())
-            grad_weight += multiply_transposed(grad_gates, multiplied)
+            grad_gates = grad_gates.to(factor_type)
+            grad_weight += multiply_transposed(grad_gates, multiplied.to(factor_type))
             del multiplied
             if is_input_trained:
-                inputs.scatter(group, multiply(grad_gates, input_weight), grad_parts)
+                # Shape: (num_rows, input_size)
+                grad_rows = multiply(grad_gates, input_weight).to(gates.dtype)
+                inputs.scatter(group, grad_rows, grad_parts)
         grads = []
         for direction in (0, 1):
             gates_of_direction = slice(

@@ -1,14 +1,43 @@
 """
-Large products of matrices in single precision on the CPU, without gradients.
+Large products of matrices on the CPU, without gradients.
 
 torch multiplies by MKL, which uses only half the width of the vectors (AVX-512) that processors of AMD
-have. oneDNN, which torch has for convolutions and the like, uses all of it there, and is twice as fast.
+have. oneDNN, which torch has for convolutions and the like, uses all of it there, and is twice as fast. With
+mixed precision it is twice as fast again, where processors multiply bfloat16 (sums stay in single precision).
 """
 
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import Optional
+from typing import Iterator, Optional
 
 import torch
+
+_has_mixed_precision = False
+
+
+@contextmanager
+def mixed_precision() -> Iterator[None]:
+    """While it lasts, the products of training steps that begin are made of numbers of type `bfloat16`."""
+    global _has_mixed_precision
+    before, _has_mixed_precision = _has_mixed_precision, True
+    try:
+        yield
+    finally:
+        _has_mixed_precision = before
+
+
+def product_type(numbers: torch.Tensor) -> torch.dtype:
+    """What type the factors of products should have in training."""
+    is_mixed = _has_mixed_precision and numbers.dtype == torch.float32 and multiplies_bfloat16()
+    return torch.bfloat16 if is_mixed else numbers.dtype
+
+
+@lru_cache(maxsize=1)
+def multiplies_bfloat16() -> bool:
+    """Whether the processor has instructions for that."""
+    capabilities = torch.cpu.get_capabilities()
+    has_instructions = capabilities.get("avx512_bf16") or capabilities.get("amx_bf16")
+    return bool(has_instructions) and torch.backends.mkldnn.is_available()
 
 
 def linear(

@@ -6,7 +6,7 @@ from typing import List, Tuple
 import pytest
 import torch
 
-from bidaf_plugin.fast import bilstm, native
+from bidaf_plugin.fast import bilstm, native, products
 from bidaf_plugin.fast.bilstm import can_run
 from tests.native import native_only
 
@@ -297,6 +297,49 @@ class TestPartsAndDropout:
     def test_a_batch_without_a_word_is_zero(self) -> None:
         nothing = torch.zeros(5, 6, dtype=torch.bool)
         assert not bilstm.run_layer(*self.lstms, self.parts, nothing).any()
+
+
+class TestMixedPrecision:
+    def setup_method(self) -> None:
+        torch.manual_seed(0)
+        self.lstms = make_lstms(40, 30, torch.float32)
+        self.mask = make_mask([9, 5, 7])
+        self.inputs = torch.randn(3, 9, 40, requires_grad=True)
+
+    def gradients(self) -> List[torch.Tensor]:
+        output = run_layer(*self.lstms, self.inputs, self.mask)
+        assert output.dtype == torch.float32
+        return list(
+            torch.autograd.grad(output.square().sum(), [self.inputs, *parameters(self.lstms)])
+        )
+
+    def test_gradients_are_those_of_full_precision_to_two_digits(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # Processors without the instructions can do it as well, only slowly.
+        monkeypatch.setattr(products, "multiplies_bfloat16", lambda: True)
+        full = self.gradients()
+        with products.mixed_precision():
+            mixed = self.gradients()
+        for of_full, of_mixed in zip(full, mixed, strict=True):
+            assert of_mixed.dtype == torch.float32 and not torch.equal(of_mixed, of_full)
+            assert (of_mixed - of_full).norm() < 0.02 * of_full.norm()
+        assert all(map(torch.equal, self.gradients(), full))
+
+    def test_evaluation_keeps_its_precision(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(products, "multiplies_bfloat16", lambda: True)
+        with torch.no_grad():
+            expected = run_layer(*self.lstms, self.inputs, self.mask)
+            with products.mixed_precision():
+                assert torch.equal(run_layer(*self.lstms, self.inputs, self.mask), expected)
+
+    def test_where_the_processor_is_not_faster_nothing_changes(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(products, "multiplies_bfloat16", lambda: False)
+        full = self.gradients()
+        with products.mixed_precision():
+            assert all(map(torch.equal, self.gradients(), full))
 
 
 class TestCanRun:

@@ -3,11 +3,15 @@ from pathlib import Path
 from typing import Any, Dict
 
 import pytest
+import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.fast import products
+from bidaf_plugin.models import AttentionFlow
+from bidaf_plugin.training import careful_validation_trainer
 from tests.cloze_helpers import tiny_cloze_params, write_folder
 from tests.command_line_test import read_metrics
 from tests.helpers import TINY_SQUAD, tiny_params
@@ -47,6 +51,25 @@ class TestCarefulValidationTrainer:
         assert {"training_duration", "peak_worker_0_memory_MB", "test_em"} <= set(metrics)
         train_model(Params(params), str(tmp_path), recover=True)
         assert read_metrics(tmp_path) == metrics
+
+    @pytest.mark.parametrize("is_faster", [True, False])
+    def test_mixed_precision_on_the_cpu_is_for_training_alone(
+        self, is_faster: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        modes, warnings = set(), []
+        forward = AttentionFlow.forward
+
+        def spy(model: AttentionFlow, *args: Any, **kwargs: Any) -> Any:
+            modes.add((model.training, products.product_type(next(model.parameters()))))
+            return forward(model, *args, **kwargs)
+
+        monkeypatch.setattr(products, "multiplies_bfloat16", lambda: is_faster)
+        monkeypatch.setattr(AttentionFlow, "forward", spy)
+        monkeypatch.setattr(careful_validation_trainer.logger, "warning", warnings.append)
+        train_model(Params(tiny_params("mixed_precision:: true")), str(tmp_path))
+        of_training = torch.bfloat16 if is_faster else torch.float32
+        assert modes == {(True, of_training), (False, torch.float32)}
+        assert any("use_amp has no effect" in warning for warning in warnings) != is_faster
 
     @pytest.mark.parametrize("content", [b"\xff", b"[" * 100_000, b"[]", b"9" * 5_000])
     def test_recovering_does_without_damaged_metrics(self, content: bytes, tmp_path: Path) -> None:
