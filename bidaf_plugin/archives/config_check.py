@@ -45,7 +45,7 @@ _RECURRENT = {"input_size", "hidden_size", "num_layers", "bias", "dropout", "bid
 # The classes of AllenNLP that archives may name, and their arguments that choose and set sizes.
 _ALLENNLP_CLASSES: Dict[type, Set[str]] = {
     BasicTextFieldEmbedder: {"token_embedders"},
-    Embedding: {"embedding_dim", "padding_index", "trainable", "vocab_namespace"},
+    Embedding: {"embedding_dim", "num_embeddings", "padding_index", "trainable", "vocab_namespace"},
     TokenCharactersEncoder: {"embedding", "encoder", "dropout"},
     CnnEncoder: {"embedding_dim", "num_filters", "ngram_filter_sizes", "output_dim"},
     ComposeEncoder: {"encoders"},
@@ -88,6 +88,7 @@ _REFUSED_ARGUMENTS = {
 _LARGEST = {
     "max_word_length": 1_000,
     "min_padding_length": 1_000,
+    "num_embeddings": 1_000,
     "num_entities": 100_000,
     "num_highway_layers": 1_000,
     "num_hops": 1_000,

@@ -10,6 +10,7 @@ from allennlp.common import Tqdm
 from allennlp.data import Batch, Instance
 from allennlp.nn import util
 
+from bidaf_plugin.nn.exact_match import mark_alone
 from bidaf_plugin.predictors import SpanPredictor
 
 # The names of the spaces: what the word embedding layer gives (with characters and highway network),
@@ -53,7 +54,7 @@ def iterate_vectors(
         batch.index_instances(model.vocab)
         tensors = util.move_to_device(batch.as_tensor_dict(), predictor.cuda_device)
         with torch.no_grad():
-            encoded = model.encode(tensors["text"])
+            encoded = model.encode(mark_alone(tensors["text"]))
         lengths = encoded.mask.sum(dim=1).tolist()
         spaces = [
             torch.nn.functional.normalize(vectors, dim=-1).cpu().numpy()

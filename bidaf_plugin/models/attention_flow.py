@@ -17,6 +17,7 @@ from bidaf_plugin.modules.seq2seq_encoders import QuestionAwareEncoder
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 from bidaf_plugin.nn.encoded_text import EncodedText
 from bidaf_plugin.nn.entities import separate_windows
+from bidaf_plugin.nn.exact_match import mark_matches
 
 try:
     from bidaf_plugin.fast import distinct_words
@@ -145,6 +146,7 @@ class AttentionFlow(Model):
         `Dict[str, Any]`
             What the output layer returns, and `metadata`.
         """
+        question, passage = mark_matches(question, passage)
         # Shape: (batch_size, question_length) and (batch_size, question_length, encoding_dim)
         question_mask, _, encoded_question = self.encode(question)
         windows = {}

@@ -1,6 +1,6 @@
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, List, Set, Tuple
 
 import pytest
 import torch
@@ -56,7 +56,8 @@ class TestCarefulValidationTrainer:
     def test_mixed_precision_on_the_cpu_is_for_training_alone(
         self, is_faster: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        modes, warnings = set(), []
+        modes: Set[Tuple[bool, torch.dtype]] = set()
+        warnings: List[str] = []
         forward = AttentionFlow.forward
 
         def spy(model: AttentionFlow, *args: Any, **kwargs: Any) -> Any:

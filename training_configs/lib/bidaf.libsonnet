@@ -24,6 +24,7 @@ local experiment = {
   filter_width:: 5,
   character_embedding:: true,
   word_embedding:: true,
+  exact_match:: false,  // whether the other text has a word: as it is, in lower case, without its ending
   num_highway_layers:: 2,
   hidden_size:: 100,  // d
   attention:: 'static',  // or 'dynamic': inside the modelling layer
@@ -63,7 +64,9 @@ local experiment = {
 
   local embedding_dim =
     (if $.character_embedding then $.num_filters else 0)
-    + (if $.word_embedding then $.word_dim else 0),
+    + (if $.word_embedding then $.word_dim else 0)
+    + (if $.exact_match then exact_match_dim else 0),
+  local exact_match_dim = 4,
   local encoding_dim = 2 * $.hidden_size,  // 2d: h, u and m
   local query_aware_dim =  // 8d: g
     choose('attention', $.attention, {
@@ -106,6 +109,7 @@ local experiment = {
     question_tokenizer: { type: 'ptb', split_compounds: false, whole_compounds: true },
     [if $.cache_dir != null then 'cache_dir']: $.cache_dir,
     token_indexers: {
+      [if $.exact_match then 'exact_match']: { type: 'word_forms' },
       [if $.word_embedding then 'tokens']: { type: 'word_id', lowercase_tokens: true },
       [if $.character_embedding then 'token_characters']:
         { type: 'word_characters', max_word_length: 16 },
@@ -148,6 +152,9 @@ local experiment = {
     type: 'attention_flow',
     text_field_embedder: {
       token_embedders: {
+        // No word, no match, or one of seven kinds of matches.
+        [if $.exact_match then 'exact_match']:
+          { type: 'embedding', num_embeddings: 9, embedding_dim: exact_match_dim, padding_index: 0 },
         [if $.character_embedding then 'token_characters']: {
           type: 'character_encoding',
           embedding: { embedding_dim: $.character_dim, vocab_namespace: 'token_characters' },
