@@ -15,7 +15,7 @@ import torch
 from bidaf_plugin.fast import native
 from bidaf_plugin.fast.dropout import Mask
 from bidaf_plugin.fast.first_derivatives import first_derivatives_only
-from bidaf_plugin.fast.products import linear, multiply, multiply_transposed, product_type
+from bidaf_plugin.fast.products import linear, multiply, multiply_transposed, pack, product_type
 
 # Large enough for fast products, small enough to need little memory.
 _WORDS_OF_GROUP = 2048
@@ -37,6 +37,7 @@ def run_layer(
     parts: Sequence[torch.Tensor],
     mask: torch.Tensor,
     dropout: float = 0.0,
+    prepared: Optional["Prepared"] = None,
 ) -> torch.Tensor:
     """
     # Parameters
@@ -50,6 +51,8 @@ def run_layer(
         Shape `(batch_size, length)`, padding at the end.
     dropout : `float`, optional (default = `0.0`)
         The share of the inputs that is dropped.
+    prepared : `Prepared`, optional (default = `None`)
+        What `prepare` has made of the weights.
 
     # Returns
 
@@ -59,7 +62,55 @@ def run_layer(
     weights = (*forward_lstm.all_weights[0], *backward_lstm.all_weights[0])
     tensors = (*(native.with_vectors_in_a_row(part) for part in parts), *weights)
     is_trained = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-    return _BiLstm.apply(mask, Mask.draw(dropout), is_trained, *tensors)
+    if is_trained or prepared is None or prepared.states != _states(weights):
+        prepared = _arrange(weights)
+    return _BiLstm.apply(mask, Mask.draw(dropout), is_trained, prepared, *tensors)
+
+
+class Prepared(NamedTuple):
+    """
+    The weights of both directions, as the products need them.
+
+    # Parameters
+
+    input_weight : `torch.Tensor`
+        Shape `(2 * 4 * hidden_size, input_size)`.
+    bias : `torch.Tensor`
+        Shape `(2 * 4 * hidden_size,)`.
+    recurrent_weights : `torch.Tensor`
+        Shape `(2 * 4 * hidden_size, hidden_size)`.
+    packed_weight : `torch.Tensor`, optional
+        `input_weight` in an order that is the library's own.
+    states : `Any`
+        By which it is seen that a weight has changed since.
+    """
+
+    input_weight: torch.Tensor
+    bias: torch.Tensor
+    recurrent_weights: torch.Tensor
+    packed_weight: Optional[torch.Tensor] = None
+    states: Any = None
+
+
+def prepare(forward_lstm: torch.nn.LSTM, backward_lstm: torch.nn.LSTM) -> Prepared:
+    """For many questions, one after the other, with the same weights."""
+    weights = (*forward_lstm.all_weights[0], *backward_lstm.all_weights[0])
+    with torch.no_grad():
+        arranged = _arrange(weights)
+    packed_weight = pack(arranged.input_weight)
+    return arranged._replace(packed_weight=packed_weight, states=_states(weights))
+
+
+def _arrange(weights: Sequence[torch.Tensor]) -> Prepared:
+    return Prepared(
+        _join(weights[0], weights[4]),
+        torch.cat([weights[2] + weights[3], weights[6] + weights[7]]),
+        _join(weights[1], weights[5]),
+    )
+
+
+def _states(weights: Sequence[torch.Tensor]) -> List[Tuple[int, int]]:
+    return [(weight.data_ptr(), weight._version) for weight in weights]
 
 
 def lay_out(forward_lstm: torch.nn.LSTM, backward_lstm: torch.nn.LSTM) -> None:
@@ -165,10 +216,17 @@ class _Saved(NamedTuple):
 
 
 def _save_products(
-    parts: Sequence[torch.Tensor], input_weight: torch.Tensor, mask: torch.Tensor
+    parts: Sequence[torch.Tensor],
+    input_weight: torch.Tensor,
+    packed_weight: Optional[torch.Tensor],
+    mask: torch.Tensor,
 ) -> _Saved:
     """Without dropout, what is the same for several words is multiplied once."""
-    if len(parts) == 1 or mask.numel() < _MIN_WORDS_TO_SAVE_PRODUCTS:
+    if mask.numel() < _MIN_WORDS_TO_SAVE_PRODUCTS:
+        concatenated = torch.cat([part.expand(-1, mask.size(1), -1) for part in parts], dim=-1)
+        is_packed = packed_weight is not None and mask.numel() > 0
+        return _Saved([concatenated], packed_weight if is_packed else input_weight)  # type: ignore
+    if len(parts) == 1:
         return _Saved(parts, input_weight)
     common = shared = kinds = None
     own_parts, own_columns = [], []
@@ -277,21 +335,20 @@ class _BiLstm(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, mask: torch.Tensor, dropout_mask: Mask, is_trained: bool, *tensors: torch.Tensor
+        ctx: Any,
+        mask: torch.Tensor,
+        dropout_mask: Mask,
+        is_trained: bool,
+        prepared: Prepared,
+        *tensors: torch.Tensor,
     ) -> torch.Tensor:
         parts: Sequence[torch.Tensor] = tensors[:-8]
-        weights = tensors[-8:]
-        hidden_size = weights[1].size(1)
-        # Shape: (2 * 4 * hidden_size, input_size)
-        input_weight = _join(weights[0], weights[4])
-        # Shape: (2 * 4 * hidden_size,)
-        bias = torch.cat([weights[2] + weights[3], weights[6] + weights[7]])
-        # Shape: (2 * 4 * hidden_size, hidden_size)
-        recurrent_weights = _join(weights[1], weights[5])
+        input_weight, bias, recurrent_weights, packed_weight, _ = prepared
+        hidden_size = recurrent_weights.size(1)
         is_plain = not is_trained and not dropout_mask.num_dropped
         saved = _Saved(parts, input_weight)
         if is_plain:
-            saved = _save_products(parts, input_weight, mask)
+            saved = _save_products(parts, input_weight, packed_weight, mask)
         inputs = _Inputs(saved.parts, dropout_mask)
         groups = [_whole(mask)] if is_plain and inputs.is_one(mask) else _divide(mask)
         # Shape: (batch_size, length, 2 * hidden_size)
@@ -322,7 +379,7 @@ class _BiLstm(torch.autograd.Function):
         hidden_size = recurrent_weights.size(1)
         inputs = _Inputs(parts, ctx.dropout_mask)
         grad_outputs = grad_outputs.contiguous()
-        is_input_trained = any(ctx.needs_input_grad[3:-8])
+        is_input_trained = any(ctx.needs_input_grad[4:-8])
         grad_parts = [part.new_empty(part.shape) for part in parts if is_input_trained]
         # The gradients of all weights of a word are those of its gates times what they were multiplied with:
         # its inputs, and the states of both directions, of which each direction needs one.
@@ -364,4 +421,4 @@ class _BiLstm(torch.autograd.Function):
                 grad_bias[gates_of_direction].clone(),
                 grad_bias[gates_of_direction].clone(),
             ]
-        return None, None, None, *(grad_parts or [None] * len(parts)), *grads
+        return None, None, None, None, *(grad_parts or [None] * len(parts)), *grads

@@ -6,7 +6,7 @@ The dropout of the character CNN then strikes a word in the same way wherever it
 dropouts are by position.
 """
 
-from typing import Callable, List, Optional, Tuple
+from typing import Callable, List, Optional, Sequence, Tuple
 
 import torch
 from allennlp.data import TextFieldTensors
@@ -32,44 +32,65 @@ def embeds_words_alone(text_field_embedder: TextFieldEmbedder) -> bool:
 
 
 def encode_distinct(
-    text: TextFieldTensors,
+    texts: Sequence[TextFieldTensors],
     embed: Callable[[TextFieldTensors], torch.Tensor],
     encode: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
     has_dropout: bool,
-) -> Optional[EncodedText]:
+) -> Optional[List[EncodedText]]:
     """
     # Parameters
 
-    text : `TextFieldTensors`
+    texts : `Sequence[TextFieldTensors]`
+        Questions and passages.
     embed : `Callable`
         From a text to vectors of shape `(batch_size, num_tokens, dim)`, the same for a word wherever it
         stands.
     encode : `Callable`
         From these and a mask to vectors in their context.
     has_dropout : `bool`
-        Then two texts that are the same are not encoded to the same.
+        Then two texts that are the same are not encoded to the same, and questions and passages are embedded
+        apart.
 
     # Returns
 
-    `Optional[EncodedText]`
-        None if `text` has anything but ids of words and ids of their characters.
+    `Optional[List[EncodedText]]`
+        None if a text has anything but ids of words and ids of their characters.
     """
-    distinct = find_distinct_words(text)
-    if distinct is None:
-        return None
-    mask = util.get_text_field_mask(text)
-    words, word_at_position = distinct
-    # Shape: (num_words, dim)
-    embedded_words = embed(words).squeeze(0)
-    # Shape: (batch_size, num_tokens, dim)
-    embedded = torch.nn.functional.embedding(word_at_position, embedded_words)
+    groups = [[text] for text in texts] if has_dropout else [list(texts)]
+    embedded_texts: List[torch.Tensor] = []
+    places: List[torch.Tensor] = []
+    for group in groups:
+        distinct = find_distinct_words(group)
+        if distinct is None:
+            return None
+        words, places_of_texts = distinct
+        # Shape: (num_words, dim)
+        embedded_words = embed(words).squeeze(0)
+        for places_of_text in places_of_texts:
+            # Shape: (batch_size, num_tokens, dim)
+            embedded_texts.append(torch.nn.functional.embedding(places_of_text, embedded_words))
+        places += places_of_texts
+    masks = map(util.get_text_field_mask, texts)
+    return [
+        EncodedText(mask, embedded, _encode_once(encode, embedded, mask, place, has_dropout))
+        for mask, embedded, place in zip(masks, embedded_texts, places, strict=True)
+    ]
+
+
+def _encode_once(
+    encode: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    embedded: torch.Tensor,
+    mask: torch.Tensor,
+    places: torch.Tensor,
+    has_dropout: bool,
+) -> torch.Tensor:
+    """`encode(embedded, mask)`, where texts with the same words are encoded once."""
     if has_dropout or len(mask) == 1:
-        return EncodedText(mask, embedded, encode(embedded, mask))
+        return encode(embedded, mask)
     # Shape: (num_texts,) and (batch_size,)
-    representatives, kinds = find_distinct_rows(word_at_position)
+    representatives, kinds = find_distinct_rows(places)
     # Shape: (num_texts, num_tokens, encoding_dim)
-    encoded = encode(embedded[representatives], mask[representatives])
-    return EncodedText(mask, embedded, encoded[kinds])
+    return encode(embedded[representatives], mask[representatives])[kinds]
 
 
 def find_distinct_rows(rows: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
@@ -108,40 +129,50 @@ def find_distinct_rows(rows: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
 
 
 def find_distinct_words(
-    text: TextFieldTensors,
-) -> Optional[Tuple[TextFieldTensors, torch.Tensor]]:
+    texts: Sequence[TextFieldTensors],
+) -> Optional[Tuple[TextFieldTensors, List[torch.Tensor]]]:
     """
     # Returns
 
-    `Optional[Tuple[TextFieldTensors, torch.Tensor]]`
-        The distinct words of `text` as one text of shape `(1, num_words)`, and for each position of
-        `text` the index of its word, shape `(batch_size, num_tokens)`. None if `text` has anything
-        but ids of words and ids of their characters.
+    `Optional[Tuple[TextFieldTensors, List[torch.Tensor]]]`
+        The distinct words of all texts as one text of shape `(1, num_words)`, and for each position of each
+        text the index of its word there, shapes `(batch_size, num_tokens)`. None if a text has anything but
+        ids of words and ids of their characters, or if words have fewer of them in one text than in another.
     """
-    tensors = _tensors(text)
-    shape = tensors[0].shape[:2]
-    if any(
-        tensor.dim() > 3 or tensor.shape[:2] != shape or tensor.is_floating_point()
-        for tensor in tensors
-    ):
+    tensors_of_texts = [_tensors(text) for text in texts]
+    if not all(map(_are_ids, tensors_of_texts)):
         return None
-    # Shape: (batch_size * num_tokens, total number of ids of a word)
-    rows = torch.cat([tensor.reshape(shape.numel(), -1) for tensor in tensors], dim=1)
-    # Shape: (num_words,) and (batch_size * num_tokens,)
-    representatives, kinds = find_distinct_rows(rows)
-    return _take_words(text, representatives), kinds.view(shape)
+    if len({tuple(tensor.shape[2:] for tensor in tensors) for tensors in tensors_of_texts}) > 1:
+        return None
+    # One text of all words.
+    # Shape: (total number of tokens,) or (total number of tokens, number of characters) each
+    joined = [
+        torch.cat([tensor.flatten(0, 1) for tensor in tensors])
+        for tensors in zip(*tensors_of_texts, strict=True)
+    ]
+    # Shape: (num_words,) and (total number of tokens,)
+    representatives, kinds = find_distinct_rows(
+        torch.cat([tensor.reshape(len(tensor), -1) for tensor in joined], dim=1)
+    )
+    # Shape: (1, num_words) or (1, num_words, number of characters) each
+    of_words = (tensor[representatives].unsqueeze(0) for tensor in joined)
+    words: TextFieldTensors = {
+        indexer: {name: next(of_words) for name in tensors} for indexer, tensors in texts[0].items()
+    }
+    shapes = [tensors[0].shape[:2] for tensors in tensors_of_texts]
+    places = kinds.split([shape.numel() for shape in shapes])
+    return words, [place.view(shape) for place, shape in zip(places, shapes, strict=True)]
 
 
 def _tensors(text: TextFieldTensors) -> List[torch.Tensor]:
     return [tensor for tensors in text.values() for tensor in tensors.values()]
 
 
-def _take_words(text: TextFieldTensors, positions: torch.Tensor) -> TextFieldTensors:
-    """The words at some positions as one text of shape `(1, num_words)`."""
-    return {
-        indexer: {
-            name: tensor.flatten(0, 1)[positions].unsqueeze(0)
-            for name, tensor in tensors_of_indexer.items()
-        }
-        for indexer, tensors_of_indexer in text.items()
-    }
+def _are_ids(tensors: List[torch.Tensor]) -> bool:
+    """Whether these are ids of words, or of their characters."""
+    return all(
+        tensor.dim() in (2, 3)
+        and tensor.shape[:2] == tensors[0].shape[:2]
+        and not tensor.is_floating_point()
+        for tensor in tensors
+    )

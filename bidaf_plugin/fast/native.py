@@ -69,10 +69,14 @@ def call(name: str, number_type: torch.dtype, *arguments: Any) -> None:
     """
     function = getattr(library(), f"{name}_{'float' if number_type == torch.float32 else 'double'}")
     num_threads = torch.get_num_threads() if os.getpid() == _process else 1
-    function(*(_as_c(argument) for argument in (*arguments, num_threads)))
+    numbers = [_as_number(argument) for argument in (*arguments, num_threads)]
+    if function.argtypes is None:
+        # Addresses are numbers of 64 bits, too.
+        function.argtypes = [ctypes.c_int64] * len(numbers)
+    function(*numbers)
 
 
-def _as_c(argument: Any) -> Any:
+def _as_number(argument: Any) -> int:
     if isinstance(argument, int):
-        return ctypes.c_int64(argument)
-    return ctypes.c_void_p(None if argument is None else argument.data_ptr())
+        return argument
+    return 0 if argument is None else argument.data_ptr()

@@ -12,6 +12,9 @@ from typing import Iterator, Optional
 
 import torch
 
+# The words of a usual passage.
+_ROWS_TO_PACK_FOR = 140
+
 _has_mixed_precision = False
 
 
@@ -45,7 +48,9 @@ def linear(
 ) -> torch.Tensor:
     """What `torch.nn.functional.linear` computes."""
     if is_for_onednn(vectors, weight):
-        if not (weight.is_contiguous() or weight.t().is_contiguous()):
+        if weight.layout == torch.strided and not (
+            weight.is_contiguous() or weight.t().is_contiguous()
+        ):
             # For a part of a matrix oneDNN has nothing but its definition, a thousand times as slow.
             weight = weight.contiguous()
         # Shape: (num_vectors, output_dim)
@@ -55,6 +60,13 @@ def linear(
         # A tensor of its own and not a view, so that more can be added to it in place.
         return torch.ops.aten._unsafe_view(product, [*vectors.shape[:-1], -1])
     return torch.nn.functional.linear(vectors, weight, bias)
+
+
+def pack(weight: torch.Tensor) -> Optional[torch.Tensor]:
+    """A matrix that `linear` is to multiply often, in the order that oneDNN likes best; None without oneDNN."""
+    if not is_for_onednn(weight, weight):
+        return None
+    return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), _ROWS_TO_PACK_FOR)
 
 
 def multiply(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:

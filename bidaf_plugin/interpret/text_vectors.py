@@ -54,7 +54,7 @@ def iterate_vectors(
         batch.index_instances(model.vocab)
         tensors = util.move_to_device(batch.as_tensor_dict(), predictor.cuda_device)
         with torch.no_grad():
-            encoded = model.encode(mark_alone(tensors["text"]))
+            (encoded,) = model.encode(mark_alone(tensors["text"]))
         lengths = encoded.mask.sum(dim=1).tolist()
         spaces = [
             torch.nn.functional.normalize(vectors, dim=-1).cpu().numpy()

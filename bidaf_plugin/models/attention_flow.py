@@ -147,16 +147,17 @@ class AttentionFlow(Model):
             What the output layer returns, and `metadata`.
         """
         question, passage = mark_matches(question, passage)
-        # Shape: (batch_size, question_length) and (batch_size, question_length, encoding_dim)
-        question_mask, _, encoded_question = self.encode(question)
         windows = {}
         if self._output_layer.reads_windows:
             passage, windows["windows"] = separate_windows(passage)
+        # Shape: (batch_size, length) and (batch_size, length, encoding_dim) for either text
+        (question_mask, _, encoded_question), (passage_mask, _, encoded_passage) = self.encode(
+            question, passage
+        )
+        if windows:
             # From here on the batch is one of windows, each with its question.
             encoded_question = encoded_question[windows["windows"].example_of_window]
             question_mask = question_mask[windows["windows"].example_of_window]
-        # Shape: (batch_size, passage_length) and (batch_size, passage_length, encoding_dim)
-        passage_mask, _, encoded_passage = self.encode(passage)
         if self._attention is not None:
             # Shape: (batch_size, passage_length, size) each, query_aware_dim together
             query_aware_parts = self._attention(
@@ -184,14 +185,17 @@ class AttentionFlow(Model):
         output_dict["metadata"] = metadata
         return output_dict
 
-    def encode(self, text: TextFieldTensors) -> EncodedText:
-        """The first three layers."""
+    def encode(self, *texts: TextFieldTensors) -> List[EncodedText]:
+        """The first three layers, of each of some texts."""
         if self._embeds_distinct_words:
-            encoded_text = distinct_words.encode_distinct(
-                text, self._embed, self._contextualize, has_dropout=self.training
+            encoded_texts = distinct_words.encode_distinct(
+                texts, self._embed, self._contextualize, has_dropout=self.training
             )
-            if encoded_text is not None:
-                return encoded_text
+            if encoded_texts is not None:
+                return encoded_texts
+        return [self._encode_text(text) for text in texts]
+
+    def _encode_text(self, text: TextFieldTensors) -> EncodedText:
         mask = util.get_text_field_mask(text)
         # Shape: (batch_size, num_tokens, embedding_dim)
         embedded = self._embed(_as_one_text(text) if self._keeps_words_apart else text)

@@ -9,6 +9,7 @@ from overrides import overrides
 
 from bidaf_plugin.common.errors import BadLine, DataError
 from bidaf_plugin.common.strict_json import read_json
+from bidaf_plugin.modules.seq2seq_encoders import UnpackedLstmEncoder
 
 
 class QuestionPredictor(Predictor):
@@ -35,6 +36,10 @@ class QuestionPredictor(Predictor):
     ) -> None:
         super().__init__(model, dataset_reader, frozen)
         self.skip_bad = skip_bad
+        if frozen:
+            for module in model.modules():
+                if isinstance(module, UnpackedLstmEncoder):
+                    module.prepare()
 
     def check(self, record: Any) -> None:
         """Raises a `DataError` that says what is wrong with a JSON object, if anything is."""

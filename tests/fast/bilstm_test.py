@@ -8,6 +8,7 @@ import torch
 
 from bidaf_plugin.fast import bilstm, native, products
 from bidaf_plugin.fast.bilstm import can_run
+from bidaf_plugin.modules.seq2seq_encoders import UnpackedLstmEncoder
 from tests.native import native_only
 
 pytestmark = native_only
@@ -278,7 +279,9 @@ class TestPartsAndDropout:
         if is_shared:
             # The first three passages are the same, and so are the others.
             first = first[[1, 1, 1, 4, 4]]
-        saved = bilstm._save_products([first, common, last], torch.ones(40, 6).double(), self.mask)
+        saved = bilstm._save_products(
+            [first, common, last], torch.ones(40, 6).double(), None, self.mask
+        )
         assert saved.common is not None and (saved.shared is not None) == is_shared
         assert [part.size(-1) for part in saved.parts] == ([1] if is_shared else [3, 1])
         assert saved.input_weight.size(1) == sum(part.size(-1) for part in saved.parts)
@@ -297,6 +300,55 @@ class TestPartsAndDropout:
     def test_a_batch_without_a_word_is_zero(self) -> None:
         nothing = torch.zeros(5, 6, dtype=torch.bool)
         assert not bilstm.run_layer(*self.lstms, self.parts, nothing).any()
+
+
+class TestPrepare:
+    def setup_method(self) -> None:
+        torch.manual_seed(0)
+        self.encoder = UnpackedLstmEncoder(12, 20, num_layers=2).eval()
+        self.inputs, self.mask = torch.randn(1, 9, 12), make_mask([9])
+
+    def run(self) -> torch.Tensor:
+        with torch.no_grad():
+            return self.encoder([self.inputs[..., :5], self.inputs[..., 5:]], self.mask)
+
+    def test_prepared_weights_give_the_same(self) -> None:
+        expected = self.run()
+        self.encoder.prepare()
+        assert self.encoder._prepared is not None
+        torch.testing.assert_close(self.run(), expected)
+        self.encoder.double()
+        self.inputs = self.inputs.double()
+        torch.testing.assert_close(self.run(), expected.double())
+
+    @pytest.mark.parametrize("index", range(8))
+    def test_a_weight_that_has_changed_since_is_noticed(self, index: int) -> None:
+        self.encoder.prepare()
+        before = self.run()
+        with torch.no_grad():
+            list(self.encoder.parameters())[index].add_(0.5)
+        after = self.run()
+        assert not torch.allclose(after, before)
+        self.encoder._prepared = None
+        torch.testing.assert_close(after, self.run())
+
+    def test_training_prepares_anew(self) -> None:
+        self.encoder.prepare()
+        before = self.run()
+        self.encoder.train()
+        # As AllenNLP's moving average does, which torch does not count as a change.
+        for parameter in self.encoder.parameters():
+            parameter.data.mul_(0.5)
+        self.encoder.eval()
+        assert not torch.allclose(self.run(), before)
+
+    def test_gradients_do_not_come_from_prepared_weights(self) -> None:
+        gradients = []
+        for _ in range(2):
+            outputs = self.encoder(self.inputs, self.mask)
+            gradients.append(torch.autograd.grad(outputs.sum(), list(self.encoder.parameters())))
+            self.encoder.prepare()
+        assert all(map(torch.equal, *gradients))
 
 
 class TestMixedPrecision:

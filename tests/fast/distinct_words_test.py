@@ -1,5 +1,8 @@
+from typing import List
+
 import pytest
 import torch
+from allennlp.data import TextFieldTensors
 
 from bidaf_plugin.fast import distinct_words
 from bidaf_plugin.fast.distinct_words import find_distinct_rows, find_distinct_words
@@ -34,14 +37,35 @@ class TestFindDistinctWords:
         tokens = torch.tensor([[1, 1, 2], [2, 1, 0]])
         characters = torch.tensor([[[7, 8], [7, 9], [5, 0]], [[5, 0], [7, 8], [0, 0]]])
         text = {"tokens": {"tokens": tokens}, "characters": {"ids": characters}}
-        found = find_distinct_words(text)
+        found = find_distinct_words([text])
         assert found is not None
-        words, positions = found
+        words, (positions,) = found
         assert words["tokens"]["tokens"].shape == (1, 4)
         assert torch.equal(words["tokens"]["tokens"][0][positions], tokens)
         assert torch.equal(words["characters"]["ids"][0][positions], characters)
 
+    def test_words_of_several_texts_are_found_together(self) -> None:
+        torch.manual_seed(0)
+        texts: List[TextFieldTensors] = [
+            {
+                "tokens": {"tokens": torch.randint(0, 3, shape)},
+                "characters": {"ids": torch.randint(0, 2, (*shape, 2))},
+            }
+            for shape in ((3, 2), (3, 7))
+        ]
+        found = find_distinct_words(texts)
+        assert found is not None
+        words, positions = found
+        assert words["tokens"]["tokens"].size(1) <= 3 * 2 * 2
+        for text, positions_of_text in zip(texts, positions, strict=True):
+            for indexer, name in (("tokens", "tokens"), ("characters", "ids")):
+                assert torch.equal(words[indexer][name][0][positions_of_text], text[indexer][name])
+
     def test_what_is_not_ids_of_words_is_left_alone(self) -> None:
         tokens = torch.tensor([[1, 1, 2]])
-        assert find_distinct_words({"a": {"tokens": tokens, "mask": torch.ones(1, 5)}}) is None
-        assert find_distinct_words({"a": {"tokens": tokens, "other": tokens[:, :2]}}) is None
+        assert find_distinct_words([{"a": {"tokens": tokens, "mask": torch.ones(1, 5)}}]) is None
+        assert find_distinct_words([{"a": {"tokens": tokens, "other": tokens[:, :2]}}]) is None
+        of_two_widths: List[TextFieldTensors] = [
+            {"a": {"ids": torch.zeros(1, 2, width, dtype=torch.long)}} for width in (3, 4)
+        ]
+        assert find_distinct_words(of_two_widths) is None

@@ -20,7 +20,7 @@ def encode(predictor: SpanPredictor, text: str, name: str) -> numpy.ndarray:
     field.index(predictor._model.vocab)
     tensors = field.batch_tensors([field.as_tensor(field.get_padding_lengths())])
     with torch.no_grad():
-        return predictor._model.encode(tensors).encoded[0].numpy()
+        return predictor._model.encode(tensors)[0].encoded[0].numpy()
 
 
 class TestFindAttention:

@@ -35,7 +35,7 @@ def vectors_by_word(
         field.index(predictor._model.vocab)
         tensors = field.batch_tensors([field.as_tensor(field.get_padding_lengths())])
         with torch.no_grad():
-            _, *layers = predictor._model.encode(tensors)
+            ((_, *layers),) = predictor._model.encode(tensors)
         for space, layer in zip(SPACES, layers, strict=True):
             for token, vector in zip(field.tokens, layer[0].numpy(), strict=True):
                 unit = vector / numpy.linalg.norm(vector)

@@ -108,11 +108,14 @@ class TestAttentionFlow:
         once = model(**tensors)
         passages = {instance["metadata"]["passage"] for instance in instances}
         words = {
-            token.text for instance in instances for token in instance["metadata"]["passage_tokens"]
+            token.text
+            for instance in instances
+            for text in ("question", "passage")
+            for token in instance["metadata"][f"{text}_tokens"]
         }
         assert num_texts == [len(instances), len(passages)] and len(passages) < len(instances)
-        # All passages have the same length after padding, which is one word more.
-        assert num_words[1] <= len(words) + 1
+        # Padding is one word more.
+        assert len(num_words) == 1 and num_words[0] <= len(words) + 1
         model._embeds_distinct_words = False
         each = model(**tensors)
         assert num_texts[2:] == [len(instances)] * 2

@@ -93,9 +93,23 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         self._forward_lstms = self._make_lstms(layer_sizes)
         self._backward_lstms = self._make_lstms(layer_sizes)
         self._dropout = Dropout(dropout)
+        # For layers whose weights do not change.
+        self._prepared: Optional[List[Any]] = None
         if bilstm is not None:
             for lstms in zip(self._forward_lstms, self._backward_lstms, strict=True):
                 bilstm.lay_out(*lstms)
+
+    def prepare(self) -> None:
+        """Makes ready for many short calls: what depends on the weights alone is then computed once."""
+        if bilstm is not None and self._kernel != "torch":
+            lstms = zip(self._forward_lstms, self._backward_lstms, strict=True)
+            self._prepared = [bilstm.prepare(*pair) for pair in lstms]
+
+    @overrides(check_signature=False)
+    def train(self, mode: bool = True) -> "UnpackedLstmEncoder":
+        if mode:
+            self._prepared = None
+        return super().train(mode)
 
     def _make_lstms(self, layer_sizes: List[int]) -> Sequence[torch.nn.LSTM]:
         return torch.nn.ModuleList(  # type: ignore[return-value]
@@ -170,10 +184,17 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
             # Shape: (batch_size, length)
             mask = parts[0].new_ones(parts[0].shape[:2], dtype=torch.bool)
         is_native = bilstm is not None and self._kernel != "torch" and bilstm.can_run(parts[0])
-        run_layer = bilstm.run_layer if is_native else _run_layer
-        for lstms in zip(self._forward_lstms, self._backward_lstms, strict=True):
+        prepared = self._prepared or [None] * len(self._forward_lstms)
+        for forward_lstm, backward_lstm, weights in zip(
+            self._forward_lstms, self._backward_lstms, prepared, strict=True
+        ):
             # Shape: (batch_size, length, 2 * hidden_size)
-            outputs = run_layer(*lstms, parts, mask, dropout)
+            if is_native:
+                outputs = bilstm.run_layer(
+                    forward_lstm, backward_lstm, parts, mask, dropout, weights
+                )
+            else:
+                outputs = _run_layer(forward_lstm, backward_lstm, parts, mask, dropout)
             parts, dropout = [outputs], self._dropout.p if self.training else 0.0
         return outputs
 
