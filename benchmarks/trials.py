@@ -61,15 +61,24 @@ TRIALS: Dict[str, Trial] = {
     "scores": Trial(
         "dropped concatenations that are made and kept", (("modules.dropped_inputs.scores", None),)
     ),
-    "native dropout": Trial(
-        "torch's, in the character CNN",
-        (("fast.dropout.Dropout.forward", torch.nn.Dropout.forward),),
-    ),
     "distinct words": Trial(
         "every word embedded where it stands, every passage encoded for each of its questions",
         (("fast.distinct_words.encode_distinct", lambda *_, **__: None),),
     ),
-    "oneDNN": Trial("MKL's products", (("fast.products.is_onednn_faster", _no),)),
+    "packed weights": Trial(
+        "weights put in order for each question", (("fast.bilstm._states", lambda _: object()),)
+    ),
+    "oneDNN": Trial(
+        "MKL's products",
+        (
+            ("fast.products.is_onednn_faster", _no),
+            ("fast.bilstm._states", lambda _: object()),
+        ),
+    ),
+    "full precision": Trial(
+        "nothing: this adds mixed precision (`use_amp`), which is left to choice",
+        (("fast.products._has_mixed_precision", True),),
+    ),
 }
 
 

@@ -691,19 +691,6 @@ void run_score_backward(const Columns<const T>& part, const T* weights, const T*
   }
 }
 
-// Dropout of a tensor of any shape, in rows of as many numbers as are made at a time.
-template <typename T>
-void run_dropout(const T* inputs, T* outputs, int64_t size, const Dropout<T>& dropout, int64_t num_threads) {
-  const int64_t num_rows = number_of_blocks(size, kChunk);
-#pragma omp parallel for num_threads(static_cast<int>(std::min(num_threads, number_of_blocks(num_rows, 64))))
-  for (int64_t row = 0; row < num_rows; ++row) {
-    const T* from = inputs + row * kChunk;
-    T* to = outputs + row * kChunk;
-    for_each_number(dropout, row, 0, std::min(kChunk, size - row * kChunk),
-                    [&](int64_t place, T factor) INLINE_LAMBDA { to[place] = from[place] * factor; });
-  }
-}
-
 }  // namespace
 
 // Shapes: gates, grad_gates (number of packed words, 2, 4, hidden); cells (number of packed words, 2, hidden);
@@ -755,9 +742,6 @@ void run_dropout(const T* inputs, T* outputs, int64_t size, const Dropout<T>& dr
     run_score_backward<T>({part, passage_distance, word_distance, size, first_column}, weights,           \
                           grad_scores, grad_part, grad_weights, batch_size, length,                       \
                           {seed, num_dropped}, num_threads);                                              \
-  }                                                                                                       \
-  extern "C" void dropout_##T(const T* inputs, T* outputs, int64_t size, DROPOUT) {                       \
-    run_dropout<T>(inputs, outputs, size, {seed, num_dropped}, num_threads);                              \
   }
 DEFINE(float)
 DEFINE(double)

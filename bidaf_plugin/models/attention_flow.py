@@ -10,7 +10,6 @@ from allennlp.nn import InitializerApplicator, util
 from overrides import overrides
 
 from bidaf_plugin.modules.bi_attention import BiAttention
-from bidaf_plugin.modules.dropout import Dropout
 from bidaf_plugin.modules.dropped_inputs import concatenate, encode_dropped
 from bidaf_plugin.modules.output_layers import OutputLayer
 from bidaf_plugin.modules.seq2seq_encoders import QuestionAwareEncoder
@@ -84,7 +83,7 @@ class AttentionFlow(Model):
         self._attention = attention
         self._modeling_layer = modeling_layer
         self._output_layer = output_layer
-        self._dropout = Dropout(dropout)
+        self._dropout = torch.nn.Dropout(dropout)
         self._embeds_distinct_words = (
             distinct_words is not None and distinct_words.embeds_words_alone(text_field_embedder)
         )

@@ -8,7 +8,6 @@ from typing import List, Sequence, Union
 import torch
 from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 
-from bidaf_plugin.modules.dropout import Dropout
 from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import (
     UnpackedLstmEncoder,
 )
@@ -31,7 +30,10 @@ def as_parts(tensor: Parts) -> List[torch.Tensor]:
 
 
 def encode_dropped(
-    encoder: Seq2SeqEncoder, dropout: Dropout, parts: Sequence[torch.Tensor], mask: torch.Tensor
+    encoder: Seq2SeqEncoder,
+    dropout: torch.nn.Dropout,
+    parts: Sequence[torch.Tensor],
+    mask: torch.Tensor,
 ) -> torch.Tensor:
     """
     `encoder(dropout([part; part; ...]))`
@@ -56,7 +58,7 @@ def encode_dropped(
 
 
 def score_dropped(
-    scorer: torch.nn.Linear, dropout: Dropout, parts: Sequence[torch.Tensor]
+    scorer: torch.nn.Linear, dropout: torch.nn.Dropout, parts: Sequence[torch.Tensor]
 ) -> torch.Tensor:
     """
     `w^T dropout([part; part; ...]) + b`

@@ -6,7 +6,6 @@ from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.metrics import ClozeAccuracy
-from bidaf_plugin.modules.dropout import Dropout
 from bidaf_plugin.modules.dropped_inputs import Parts, as_parts, score_dropped
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
 from bidaf_plugin.nn.entities import (
@@ -48,7 +47,7 @@ class ClozeOutputLayer(OutputLayer):
         super().__init__()
         self._query_aware_dim = query_aware_dim
         self._modeled_dim = modeled_dim
-        self._dropout = Dropout(dropout)
+        self._dropout = torch.nn.Dropout(dropout)
         self._scorer = torch.nn.Linear(query_aware_dim + modeled_dim, 1)
         self._accuracy = ClozeAccuracy()
 

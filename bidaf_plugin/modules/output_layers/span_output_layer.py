@@ -7,7 +7,6 @@ from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.metrics import SpanAccuracy, Squad2EmAndF1, SquadEmAndF1
-from bidaf_plugin.modules.dropout import Dropout
 from bidaf_plugin.modules.dropped_inputs import Parts, as_parts, encode_dropped, score_dropped
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
 from bidaf_plugin.modules.output_layers.span_decoder import SpanDecoder
@@ -101,7 +100,7 @@ class SpanOutputLayer(OutputLayer):
         self._end_input = end_input
         self._training_target = training_target
         self.temperature = temperature
-        self._dropout = Dropout(dropout)
+        self._dropout = torch.nn.Dropout(dropout)
         self._start_scorer = torch.nn.Linear(query_aware_dim + modeled_dim, 1)
         self._end_scorer = torch.nn.Linear(query_aware_dim + end_encoder.get_output_dim(), 1)
         self.no_answer = no_answer

@@ -4,7 +4,6 @@ from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 from allennlp.nn import util
 from overrides import overrides
 
-from bidaf_plugin.modules.dropout import Dropout
 from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import reverse_within_lengths
 
 
@@ -130,7 +129,7 @@ class _DynamicAttentionLstm(torch.nn.Module):
         self._question_projection = torch.nn.Linear(encoding_dim, hidden_size, bias=False)
         self._scorer = torch.nn.Linear(hidden_size, 1, bias=False)
         self._cell = torch.nn.LSTMCell(4 * encoding_dim, hidden_size)
-        self._dropout = Dropout(dropout)
+        self._dropout = torch.nn.Dropout(dropout)
 
     def forward(
         self, inputs: torch.Tensor, encoded_question: torch.Tensor, question_mask: torch.Tensor

@@ -5,8 +5,6 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 from overrides import overrides
 
-from bidaf_plugin.modules.dropout import Dropout
-
 try:
     from bidaf_plugin.fast import bilstm, native
 except ImportError:  # What is fast can be left out: torch's kernels give the same.
@@ -92,7 +90,7 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         layer_sizes = [input_size] + [2 * hidden_size] * (num_layers - 1)
         self._forward_lstms = self._make_lstms(layer_sizes)
         self._backward_lstms = self._make_lstms(layer_sizes)
-        self._dropout = Dropout(dropout)
+        self._dropout = torch.nn.Dropout(dropout)
         # For layers whose weights do not change.
         self._prepared: Optional[List[Any]] = None
         if bilstm is not None:

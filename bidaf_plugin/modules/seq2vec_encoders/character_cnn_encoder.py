@@ -2,8 +2,6 @@ import torch
 from allennlp.modules.seq2vec_encoders import Seq2VecEncoder
 from overrides import overrides
 
-from bidaf_plugin.modules.dropout import Dropout
-
 
 @Seq2VecEncoder.register("character_cnn")
 class CharacterCnnEncoder(Seq2VecEncoder):
@@ -43,7 +41,7 @@ class CharacterCnnEncoder(Seq2VecEncoder):
         self._embedding_dim = embedding_dim
         self._num_filters = num_filters
         self._filter_width = filter_width
-        self._dropout = Dropout(dropout)
+        self._dropout = torch.nn.Dropout(dropout)
         self._convolution = torch.nn.Conv1d(embedding_dim, num_filters, filter_width)
 
     @overrides
