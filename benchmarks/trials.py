@@ -24,6 +24,7 @@ from benchmarks.report import write_whole
 from benchmarks.systems import BENCHMARKS, OURS
 from benchmarks.worker import Worker
 from benchmarks.workspace import Workspace
+from bidaf_plugin.fast import bilstm
 
 
 class Trial(NamedTuple):
@@ -56,7 +57,7 @@ TRIALS: Dict[str, Trial] = {
     ),
     "saved products": Trial(
         "without dropout, too, what is the same for several words is multiplied for each",
-        (("fast.bilstm._MIN_WORDS_TO_SAVE_PRODUCTS", 1 << 40),),
+        (("fast.bilstm._save_products", lambda parts, weight, _: bilstm._Saved(parts, weight)),),
     ),
     "scores": Trial(
         "dropped concatenations that are made and kept", (("modules.dropped_inputs.scores", None),)

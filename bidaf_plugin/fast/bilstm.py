@@ -19,11 +19,12 @@ from bidaf_plugin.fast.products import linear, multiply, multiply_transposed, pa
 
 # Large enough for fast products, small enough to need little memory.
 _WORDS_OF_GROUP = 2048
-# To look for what is the same, and to copy columns of a matrix, takes time, too.
-_MIN_WORDS_TO_SAVE_PRODUCTS = 1024
+# A question or a few, for which it takes more time than it saves to look for what is the same.
+_FEW_WORDS = 1024
 # For matrices of every new shape oneDNN compiles code, and keeps it. So there are only a few shapes: matrices
-# have some empty rows at their end.
+# have some rows at their end that are not used.
 _ROWS_ARE_MULTIPLES_OF = 64
+_FEW_ROWS_ARE_MULTIPLES_OF = 16
 
 
 def can_run(inputs: torch.Tensor) -> bool:
@@ -64,6 +65,8 @@ def run_layer(
     is_trained = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
     if is_trained or prepared is None or prepared.states != _states(weights):
         prepared = _arrange(weights)
+    if not is_trained and not dropout and 0 < mask.numel() <= _FEW_WORDS:
+        return _run_few_words(prepared, tensors[:-8], mask)
     return _BiLstm.apply(mask, Mask.draw(dropout), is_trained, prepared, *tensors)
 
 
@@ -148,7 +151,6 @@ class _Group(NamedTuple):
     num_words: int
     num_rows: int
     padded_length: int
-    has_padding: bool = False
 
     def arguments(self) -> Tuple[Any, ...]:
         return *self[:3], len(self.passages), self.padded_length
@@ -170,7 +172,7 @@ def _divide(mask: torch.Tensor) -> List[_Group]:
             members = slice(first, place + 1)
             starts = (ends - lengths)[members] - num_before
             num_words = end - num_before
-            num_rows = -(-num_words // _ROWS_ARE_MULTIPLES_OF) * _ROWS_ARE_MULTIPLES_OF
+            num_rows = _round_up(num_words, _ROWS_ARE_MULTIPLES_OF)
             groups.append(
                 _Group(
                     passages[members], lengths[members], starts, num_words, num_rows, mask.size(1)
@@ -180,14 +182,35 @@ def _divide(mask: torch.Tensor) -> List[_Group]:
     return groups
 
 
-def _whole(mask: torch.Tensor) -> _Group:
-    """All passages as one group, whose words are where they are in the batch, with its padding."""
+def _run_few_words(
+    prepared: Prepared, parts: Sequence[torch.Tensor], mask: torch.Tensor
+) -> torch.Tensor:
+    """Without gradients, of words that are where they are in the batch, with its padding."""
+    num_words, length = mask.numel(), mask.size(1)
+    hidden_size = prepared.recurrent_weights.size(1)
+    # Shape: (num_rows, input_size)
+    rows = parts[0].new_zeros(
+        _round_up(num_words, _FEW_ROWS_ARE_MULTIPLES_OF), prepared.input_weight.size(1)
+    )
+    columns = [part.expand(-1, length, -1).reshape(num_words, -1) for part in parts]
+    torch.cat(columns, dim=1, out=rows[:num_words])
+    packed_weight = prepared.packed_weight
+    # Shape: (num_rows, 2 * 4 * hidden_size)
+    gates = linear(
+        rows, prepared.input_weight if packed_weight is None else packed_weight, prepared.bias
+    )
     # Shape: (batch_size,)
     lengths, passages = mask.sum(dim=1).sort(descending=True)
-    num_rows = mask.numel()
-    return _Group(
-        passages, lengths, passages * mask.size(1), num_rows, num_rows, mask.size(1), True
-    )
+    group = _Group(passages, lengths, passages * length, num_words, len(rows), length)
+    # Shape: (batch_size, length, 2 * hidden_size)
+    outputs = rows.new_empty(*mask.shape, 2 * hidden_size)
+    arguments = (gates, prepared.recurrent_weights, None, None, None, None, outputs, hidden_size)
+    native.call("bilstm_forward", outputs.dtype, *arguments, *group.arguments())
+    return outputs
+
+
+def _round_up(number: int, factor: int) -> int:
+    return -(-number // factor) * factor
 
 
 class _Saved(NamedTuple):
@@ -218,14 +241,9 @@ class _Saved(NamedTuple):
 def _save_products(
     parts: Sequence[torch.Tensor],
     input_weight: torch.Tensor,
-    packed_weight: Optional[torch.Tensor],
     mask: torch.Tensor,
 ) -> _Saved:
     """Without dropout, what is the same for several words is multiplied once."""
-    if mask.numel() < _MIN_WORDS_TO_SAVE_PRODUCTS:
-        concatenated = torch.cat([part.expand(-1, mask.size(1), -1) for part in parts], dim=-1)
-        is_packed = packed_weight is not None and mask.numel() > 0
-        return _Saved([concatenated], packed_weight if is_packed else input_weight)  # type: ignore
     if len(parts) == 1:
         return _Saved(parts, input_weight)
     common = shared = kinds = None
@@ -287,18 +305,8 @@ class _Inputs:
             yield part, native.columns(part, first_column)
             first_column += part.size(-1)
 
-    def is_one(self, mask: torch.Tensor) -> bool:
-        """Whether what is read is a tensor already, nearly without padding."""
-        return (
-            len(self._parts) == 1
-            and self._parts[0].size(1) == mask.size(1)
-            and int(mask.sum()) >= 0.9 * mask.numel()
-        )
-
     def gather(self, group: _Group, num_more_columns: int = 0) -> torch.Tensor:
         """Shape `(num_rows, size + num_more_columns)`; the last columns are not filled."""
-        if group.has_padding:
-            return self._parts[0].flatten(0, 1)
         width = self.size + num_more_columns
         rows = self._parts[0].new_empty(group.num_rows, width)
         rows[group.num_words :] = 0.0
@@ -343,14 +351,13 @@ class _BiLstm(torch.autograd.Function):
         *tensors: torch.Tensor,
     ) -> torch.Tensor:
         parts: Sequence[torch.Tensor] = tensors[:-8]
-        input_weight, bias, recurrent_weights, packed_weight, _ = prepared
+        input_weight, bias, recurrent_weights, *_ = prepared
         hidden_size = recurrent_weights.size(1)
-        is_plain = not is_trained and not dropout_mask.num_dropped
         saved = _Saved(parts, input_weight)
-        if is_plain:
-            saved = _save_products(parts, input_weight, packed_weight, mask)
+        if not is_trained and not dropout_mask.num_dropped:
+            saved = _save_products(parts, input_weight, mask)
         inputs = _Inputs(saved.parts, dropout_mask)
-        groups = [_whole(mask)] if is_plain and inputs.is_one(mask) else _divide(mask)
+        groups = _divide(mask)
         # Shape: (batch_size, length, 2 * hidden_size)
         outputs = parts[0].new_empty(*mask.shape, 2 * hidden_size)
         kept = []
@@ -408,6 +415,7 @@ class _BiLstm(torch.autograd.Function):
                 # Shape: (num_rows, input_size)
                 grad_rows = multiply(grad_gates, input_weight).to(gates.dtype)
                 inputs.scatter(group, grad_rows, grad_parts)
+                del grad_rows
         grads = []
         for direction in (0, 1):
             gates_of_direction = slice(

@@ -20,6 +20,7 @@ from bidaf_plugin.nn.encoded_text import EncodedText
 
 _MULTIPLIER = 6364136223846793005  # of Knuth's linear congruential generator
 _INCREMENT = 1442695040888963407
+_WORDS_ARE_MULTIPLES_OF = 32
 
 
 def embeds_words_alone(text_field_embedder: TextFieldEmbedder) -> bool:
@@ -135,7 +136,8 @@ def find_distinct_words(
     # Returns
 
     `Optional[Tuple[TextFieldTensors, List[torch.Tensor]]]`
-        The distinct words of all texts as one text of shape `(1, num_words)`, and for each position of each
+        The distinct words of all texts as one text of shape `(1, num_words)`, the first of them several times
+        so that there are a multiple of 32; and for each position of each
         text the index of its word there, shapes `(batch_size, num_tokens)`. None if a text has anything but
         ids of words and ids of their characters, or if words have fewer of them in one text than in another.
     """
@@ -154,6 +156,9 @@ def find_distinct_words(
     representatives, kinds = find_distinct_rows(
         torch.cat([tensor.reshape(len(tensor), -1) for tensor in joined], dim=1)
     )
+    # For every new number of words oneDNN compiles code, and keeps it.
+    num_missing = -len(representatives) % _WORDS_ARE_MULTIPLES_OF
+    representatives = torch.nn.functional.pad(representatives, (0, num_missing))
     # Shape: (1, num_words) or (1, num_words, number of characters) each
     of_words = (tensor[representatives].unsqueeze(0) for tensor in joined)
     words: TextFieldTensors = {

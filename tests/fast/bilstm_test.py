@@ -274,14 +274,12 @@ class TestPartsAndDropout:
     def test_products_are_saved_where_words_have_something_in_common(
         self, is_shared: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(bilstm, "_MIN_WORDS_TO_SAVE_PRODUCTS", 1)
+        monkeypatch.setattr(bilstm, "_FEW_WORDS", 0)
         first, common, last = (part.detach() for part in self.parts)
         if is_shared:
             # The first three passages are the same, and so are the others.
             first = first[[1, 1, 1, 4, 4]]
-        saved = bilstm._save_products(
-            [first, common, last], torch.ones(40, 6).double(), None, self.mask
-        )
+        saved = bilstm._save_products([first, common, last], torch.ones(40, 6).double(), self.mask)
         assert saved.common is not None and (saved.shared is not None) == is_shared
         assert [part.size(-1) for part in saved.parts] == ([1] if is_shared else [3, 1])
         assert saved.input_weight.size(1) == sum(part.size(-1) for part in saved.parts)
@@ -290,6 +288,17 @@ class TestPartsAndDropout:
             output = bilstm.run_layer(*self.lstms, [first, common, last], self.mask)
             expected = expected_outputs(self.lstms, concatenated, self.mask)
         torch.testing.assert_close(output, expected)
+
+    def test_few_words_and_many_give_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for batch in (slice(0, 5), slice(0, 1), slice(2, 3)):
+            parts, mask = [part.detach()[batch] for part in self.parts], self.mask[batch]
+            outputs = []
+            for limit in (0, 1024):
+                monkeypatch.setattr(bilstm, "_FEW_WORDS", limit)
+                with torch.no_grad():
+                    outputs.append(bilstm.run_layer(*self.lstms, parts, mask))
+            torch.testing.assert_close(*outputs)
+            assert not outputs[1][~mask].any()
 
     def test_passages_with_the_same_first_word_need_not_be_the_same(self) -> None:
         part = torch.zeros(4, 3, 2)
