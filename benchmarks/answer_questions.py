@@ -12,7 +12,7 @@ START = time.perf_counter()
 
 def main(kind: str, path: str, questions_path: str, answers_path: str) -> None:
     if kind == "archive":
-        from bidaf_plugin.predictors.load import load_span_predictor
+        from bidaf_plugin.archives.load import load_span_predictor
 
         answer = load_span_predictor(path).predict_batch_json
     else:

@@ -12,9 +12,9 @@ from typing import Any, Dict, Iterable, List, Optional
 from allennlp.common import Params
 from allennlp.data import DatasetReader, Instance
 
-from bidaf_plugin.dataset_readers import BidafClozeReader
-from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
-from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
+from bidaf_plugin.data.dataset_readers import BidafClozeReader
+from bidaf_plugin.data.dataset_readers.bad_questions import BadQuestions
+from bidaf_plugin.data.dataset_readers.cloze_files import iterate_questions
 from tests.helpers import FIXTURES, tiny_params
 
 TINY_CLOZE = FIXTURES / "cloze" / "tiny"

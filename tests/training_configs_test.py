@@ -13,8 +13,8 @@ from allennlp.data import BatchSampler
 from allennlp.predictors import Predictor
 
 from bidaf_plugin.modules import FixedAndTrainedEmbedder
+from tests.analysis.squad_helpers import PASSAGE, question, squad, write
 from tests.cloze_helpers import question_text, tiny_cloze_params, write_folder
-from tests.evaluation.squad_helpers import PASSAGE, question, squad, write
 from tests.helpers import ROOT, build_model, read_tiny, tiny_params
 
 CONFIGS = sorted((ROOT / "training_configs").glob("**/*.jsonnet"))

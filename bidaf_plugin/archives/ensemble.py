@@ -6,21 +6,19 @@ import json
 import os
 import shutil
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, List, Sequence
+from typing import Any, Dict, List, Sequence
 
 import torch
 from allennlp.common.meta import META_NAME, Meta
 from allennlp.data import Vocabulary
-from allennlp.models import Model
 from allennlp.models.archival import CONFIG_NAME, archive_model
 from allennlp.models.model import _DEFAULT_WEIGHTS
 
 from bidaf_plugin.archives.load import MEMBERS_FOLDER, load_span_predictor, unpack_archive
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
-
-if TYPE_CHECKING:
-    from bidaf_plugin.predictors.span_predictor import SpanPredictor
+from bidaf_plugin.models import AttentionFlow
+from bidaf_plugin.predictors import SpanPredictor
 
 
 def check_members(members: Sequence[str]) -> None:
@@ -33,10 +31,10 @@ def check_members(members: Sequence[str]) -> None:
             raise DataError(f"{member} is given twice: the members of an ensemble must differ")
 
 
-def load_member(archive: str, cuda_device: int = -1, **predictor_args: Any) -> "SpanPredictor":
+def load_member(archive: str, cuda_device: int = -1, **predictor_args: Any) -> SpanPredictor:
     """A model that can be a member: one, and one that answers with spans."""
     predictor = load_span_predictor(archive, cuda_device, **predictor_args)
-    if not isinstance(predictor._model, Model.by_name("attention_flow")):
+    if not isinstance(predictor._model, AttentionFlow):
         raise DataError(f"{archive}: an ensemble cannot be a member of an ensemble")
     return predictor
 

@@ -4,46 +4,37 @@ stranger has packed is not executed, reads nothing, calls nobody and takes no mo
 weights, and one sentence says what is wrong with it.
 """
 
-import argparse
 import json
 import os
 import pickle
 import shutil
-import sys
 import tarfile
 import zipfile
 import zlib
 from contextlib import contextmanager
-from functools import partial
 from gzip import BadGzipFile
 from os import PathLike
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional, Type, Union
+from typing import Any, Dict, Iterator, Optional, Union
 from uuid import uuid4
 
 import torch
-from allennlp.commands.evaluate import Evaluate
-from allennlp.commands.predict import Predict
-from allennlp.commands.subcommand import Subcommand
 from allennlp.common import Params
 from allennlp.common.file_utils import cached_path
 from allennlp.common.meta import META_NAME, Meta
 from allennlp.common.params import parse_overrides, with_overrides
 from allennlp.models import Archive, Model, archival
 from allennlp.predictors import Predictor
-from allennlp.training import util as training_util
 from torch.nn.modules.module import register_module_parameter_registration_hook
 
-from bidaf_plugin.archives.config_check import check_config, read_config, read_plain_json
-from bidaf_plugin.archives.trust import add_trust_option, is_trusted, run_trusting, trusting
+from bidaf_plugin.archives.config_check import check_config, read_config
+from bidaf_plugin.archives.trust import is_trusted, trusting
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.tar_files import read_tar_gz
-from bidaf_plugin.dataset_readers import BidafClozeReader
+from bidaf_plugin.data.dataset_readers import BidafClozeReader
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
-
-if TYPE_CHECKING:
-    from bidaf_plugin.predictors.span_predictor import SpanPredictor
+from bidaf_plugin.predictors import SpanPredictor
 
 PathOrUrl = Union[str, "PathLike[str]"]
 
@@ -87,14 +78,14 @@ def load_predictor(
 
 def load_span_predictor(
     archive_path: PathOrUrl, cuda_device: int = -1, trust: bool = False, **predictor_args: Any
-) -> "SpanPredictor":
+) -> SpanPredictor:
     """What `load_predictor` does, for archives of models that answer with spans and no others."""
     archive = _load_ours(archive_path, cuda_device, trust)
     predictor: Any = None
     # Before the predictor is made, because it takes other arguments.
     if not isinstance(archive.validation_dataset_reader, BidafClozeReader):
         predictor = Predictor.from_archive(archive, extra_args=predictor_args)
-    if not isinstance(predictor, Predictor.by_name("bidaf_span")):
+    if not isinstance(predictor, SpanPredictor):
         raise DataError(f"{archive_path}: not a model that answers with spans of a passage")
     return predictor
 
@@ -128,11 +119,21 @@ def unpack_archive(archive_path: PathOrUrl, folder: str) -> None:
             local_path = cached_path(archive_path)
             if os.path.isdir(local_path):
                 local_path = os.path.join(local_path, "model.tar.gz")
-            _extract(local_path, temporary_folder, archive_path)
+            extract_archive(local_path, temporary_folder, archive_path)
             _check_is_ours(temporary_folder, archive_path)
         os.rename(temporary_folder, folder)
     finally:
         shutil.rmtree(temporary_folder, ignore_errors=True)
+
+
+def extract_archive(local_path: PathOrUrl, folder: str, archive_path: PathOrUrl) -> None:
+    """Unpacks an archive, of which nothing leads out of the folder."""
+    for member, content in read_tar_gz(local_path, archive_path):
+        if content is not None:
+            path = os.path.join(folder, member.name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                shutil.copyfileobj(content, file)
 
 
 @contextmanager
@@ -145,59 +146,10 @@ def opened_archive(archive_path: PathOrUrl) -> Iterator[str]:
         else:
             folder = mkdtemp()
             try:
-                _extract(local_path, folder, archive_path)
+                extract_archive(local_path, folder, archive_path)
                 yield folder
             finally:
                 shutil.rmtree(folder)
-
-
-@contextmanager
-def extracted_archive(resolved_archive_file: PathOrUrl, cleanup: bool = True) -> Iterator[str]:
-    """What AllenNLP's function of this name does, for archives that may come from anywhere."""
-    folder = mkdtemp()
-    is_whole = False
-    try:
-        _extract(resolved_archive_file, folder, resolved_archive_file)
-        is_whole = True
-        yield folder
-    finally:
-        if cleanup or not is_whole:
-            shutil.rmtree(folder)
-
-
-def install_archive_door() -> None:
-    """Makes AllenNLP's commands load archives and folders of training runs this way."""
-    if archival.extracted_archive is extracted_archive:
-        return
-    archival.extracted_archive = extracted_archive
-    for name in ("evaluate", "predict", "_checklist_internal"):
-        command = sys.modules.get(f"allennlp.commands.{name}")
-        if command is not None:
-            command.load_archive = load_archive  # type: ignore[attr-defined]
-    for subcommand in (Evaluate, Predict):
-        _give_trust_option(subcommand)
-    create_serialization_dir = training_util.create_serialization_dir
-
-    def create(params: Params, serialization_dir: PathOrUrl, *args: Any, **kwargs: Any) -> None:
-        # AllenNLP would evaluate what is there.
-        path = os.path.join(serialization_dir, archival.CONFIG_NAME)
-        if os.path.exists(path) and not isinstance(read_plain_json(path), dict):
-            raise DataError(f"{path}: the config must be a JSON object")
-        create_serialization_dir(params, serialization_dir, *args, **kwargs)
-
-    training_util.create_serialization_dir = create
-
-
-def _give_trust_option(subcommand: Type[Subcommand]) -> None:
-    add_subparser = subcommand.add_subparser
-
-    def add(self: Subcommand, parser: Any) -> argparse.ArgumentParser:
-        subparser = add_subparser(self, parser)
-        add_trust_option(subparser)
-        subparser.set_defaults(func=partial(run_trusting, subparser.get_default("func")))
-        return subparser
-
-    subcommand.add_subparser = add  # type: ignore[method-assign]
 
 
 def _load(
@@ -324,15 +276,6 @@ def parameters_at_most(num_bytes: int, archive_path: PathOrUrl) -> Iterator[None
         yield
     finally:
         hook.remove()
-
-
-def _extract(local_path: PathOrUrl, folder: str, archive_path: PathOrUrl) -> None:
-    for member, content in read_tar_gz(local_path, archive_path):
-        if content is not None:
-            path = os.path.join(folder, member.name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as file:
-                shutil.copyfileobj(content, file)
 
 
 def _check_is_ours(folder: str, archive_path: PathOrUrl) -> None:

@@ -52,10 +52,10 @@ class Answer(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.analysis.answering import answer_paragraphs, write_answers
+        from bidaf_plugin.analysis.squad_files import read_paragraphs
         from bidaf_plugin.archives.load import load_span_predictor
         from bidaf_plugin.common.folders import check_can_be_written
-        from bidaf_plugin.evaluation.answering import answer_paragraphs, write_answers
-        from bidaf_plugin.evaluation.squad_files import read_paragraphs
 
         check_can_be_written(args.output)
         paragraphs = read_paragraphs(args.data)

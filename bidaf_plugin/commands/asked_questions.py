@@ -6,7 +6,7 @@ import argparse
 from typing import Dict, List, NamedTuple
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.dataset_readers.squad_json import Answer
+from bidaf_plugin.data.dataset_readers.squad_json import Answer
 
 
 class AskedQuestion(NamedTuple):
@@ -35,7 +35,7 @@ def asked_questions(args: argparse.Namespace) -> List[AskedQuestion]:
 
 
 def _find(data: str, ids: str) -> List[AskedQuestion]:
-    from bidaf_plugin.evaluation.squad_files import read_paragraphs
+    from bidaf_plugin.analysis.squad_files import read_paragraphs
 
     wanted = [id.strip() for id in ids.split(",") if id.strip()]
     found: Dict[str, AskedQuestion] = {

@@ -49,9 +49,9 @@ class Attention(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.analysis.attention import find_attention
+        from bidaf_plugin.analysis.attention_files import write_attention
         from bidaf_plugin.archives.load import load_span_predictor
-        from bidaf_plugin.interpret.attention import find_attention
-        from bidaf_plugin.interpret.attention_files import write_attention
 
         if not 0 < args.threshold <= 1:
             raise DataError(f"--threshold must be above 0 and at most 1, not {args.threshold:g}")

@@ -42,12 +42,13 @@ class Calibrate(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.analysis.answer_logits import collect_logits
+        from bidaf_plugin.analysis.calibration import describe_calibration, fit_temperature
+        from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
+        from bidaf_plugin.archives import load_span_predictor
         from bidaf_plugin.archives.calibrate import divide_logits
         from bidaf_plugin.common.folders import check_can_be_written
-        from bidaf_plugin.evaluation.answer_logits import collect_logits
-        from bidaf_plugin.evaluation.calibration import describe_calibration, fit_temperature
-        from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
-        from bidaf_plugin.predictors import EnsemblePredictor, SpanPredictor, load_span_predictor
+        from bidaf_plugin.predictors import EnsemblePredictor, SpanPredictor
 
         check_can_be_written(args.output)
         if not os.path.isfile(args.archive):

@@ -50,11 +50,11 @@ class Compare(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.evaluation.comparison import compare
-        from bidaf_plugin.evaluation.comparison_report import as_text, write_comparison
-        from bidaf_plugin.evaluation.nbest_files import passages_of
-        from bidaf_plugin.evaluation.score_report import score_file
-        from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
+        from bidaf_plugin.analysis.comparison import compare
+        from bidaf_plugin.analysis.comparison_report import as_text, write_comparison
+        from bidaf_plugin.analysis.nbest_files import passages_of
+        from bidaf_plugin.analysis.score_report import score_file
+        from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
 
         names = system_names(args.predictions, args.names)
         check_folder(args.output)

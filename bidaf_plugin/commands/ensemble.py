@@ -3,30 +3,30 @@ from typing import List, Optional, Sequence
 
 from overrides import overrides
 
-from bidaf_plugin.archives.ensemble import check_members, write_ensemble_archive
-from bidaf_plugin.archives.trust import add_trust_option
-from bidaf_plugin.commands.action import Action
-from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.common.folders import check_can_be_written
-from bidaf_plugin.dataset_readers.squad_json import Paragraph
-from bidaf_plugin.evaluation.ensemble import (
+from bidaf_plugin.analysis.ensemble import (
     EnsembleAnswers,
     answer_together,
     format_scores,
     score_together,
 )
-from bidaf_plugin.evaluation.nbest_files import (
+from bidaf_plugin.analysis.nbest_files import (
     NbestEnsemble,
     answers_of,
     is_nbest_file,
     passages_of,
     read_nbest,
 )
-from bidaf_plugin.evaluation.prediction_files import (
+from bidaf_plugin.analysis.prediction_files import (
     path_beside,
     write_predictions,
 )
-from bidaf_plugin.evaluation.squad_files import has_gold_answers, read_paragraphs
+from bidaf_plugin.analysis.squad_files import has_gold_answers, read_paragraphs
+from bidaf_plugin.archives.ensemble import check_members, write_ensemble_archive
+from bidaf_plugin.archives.trust import add_trust_option
+from bidaf_plugin.commands.action import Action
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.folders import check_can_be_written
+from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule
 
 _ALL = "all"

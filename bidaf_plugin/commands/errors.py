@@ -44,7 +44,7 @@ class Errors(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.evaluation.error_sheet import error_table, read_sheet
+        from bidaf_plugin.analysis.error_sheet import error_table, read_sheet
 
         if args.read is not None:
             if args.data is not None or args.output is not None:
@@ -60,13 +60,13 @@ class Errors(Action):
 
 def write_sheet(data: str, predictions: str, num_answers: int, seed: int, folder: str) -> None:
     """Draws the sample, writes the sheet and says so."""
+    from bidaf_plugin.analysis.error_sheet import COLUMNS, sheet_as_html, sheet_rows
+    from bidaf_plugin.analysis.prediction_files import read_predictions
+    from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
+    from bidaf_plugin.analysis.tables import write_csv
+    from bidaf_plugin.analysis.wrong_answers import answered_questions, draw_sample
     from bidaf_plugin.common.files import write_atomically
     from bidaf_plugin.common.folders import check_folder
-    from bidaf_plugin.common.tables import write_csv
-    from bidaf_plugin.evaluation.error_sheet import COLUMNS, sheet_as_html, sheet_rows
-    from bidaf_plugin.evaluation.prediction_files import read_predictions
-    from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
-    from bidaf_plugin.evaluation.wrong_answers import answered_questions, draw_sample
 
     check_folder(folder)
     questions = answered_questions(read_gold_paragraphs(data), read_predictions(predictions))

@@ -39,13 +39,13 @@ class Neighbors(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.archives.load import load_span_predictor
-        from bidaf_plugin.common.tables import write_csv
-        from bidaf_plugin.interpret.neighbors import (
+        from bidaf_plugin.analysis.neighbors import (
             find_neighbors,
             format_neighbors,
             neighbor_rows,
         )
+        from bidaf_plugin.analysis.tables import write_csv
+        from bidaf_plugin.archives.load import load_span_predictor
 
         if args.k < 1:
             raise DataError(f"-k must be 1 or more, not {args.k}")

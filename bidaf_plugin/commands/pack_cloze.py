@@ -7,11 +7,15 @@ from overrides import overrides
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.folders import check_can_be_written
-from bidaf_plugin.dataset_readers.bad_questions import BadQuestions
-from bidaf_plugin.dataset_readers.cloze_archive import SeveralFoldersError
-from bidaf_plugin.dataset_readers.cloze_files import iterate_questions, resolve
-from bidaf_plugin.dataset_readers.cloze_question import EXTENSION, QuestionError, parse_question
-from bidaf_plugin.dataset_readers.packed_cloze_writer import PackedClozeWriter
+from bidaf_plugin.data.dataset_readers.bad_questions import BadQuestions
+from bidaf_plugin.data.dataset_readers.cloze_archive import SeveralFoldersError
+from bidaf_plugin.data.dataset_readers.cloze_files import iterate_questions, resolve
+from bidaf_plugin.data.dataset_readers.cloze_question import (
+    EXTENSION,
+    QuestionError,
+    parse_question,
+)
+from bidaf_plugin.data.dataset_readers.packed_cloze_writer import PackedClozeWriter
 
 
 @Action.register("pack-cloze")

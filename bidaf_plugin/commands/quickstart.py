@@ -39,7 +39,7 @@ class Quickstart(Action):
         from allennlp.commands.train import train_model_from_file
         from allennlp.predictors import Predictor
 
-        from bidaf_plugin.metrics import SquadEmAndF1
+        from bidaf_plugin.training.metrics import SquadEmAndF1
 
         if not os.path.isfile(_CONFIG):
             raise DataError(f"{_CONFIG} is not here: run this in the root of the repository")
@@ -98,7 +98,7 @@ def _print_answer(question: str, prediction: Dict[str, Any], remark: str = "") -
 
 
 def _show_packaged_model() -> None:
-    from bidaf_plugin.predictors import load_span_predictor
+    from bidaf_plugin.archives import load_span_predictor
 
     with open(PACKAGED.parent / "examples.jsonl", encoding="utf-8") as file:
         examples = [json.loads(line) for line in file]

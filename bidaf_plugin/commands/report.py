@@ -8,9 +8,9 @@ from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 
 if TYPE_CHECKING:
-    from bidaf_plugin.evaluation.run_report import AnswerReport
-    from bidaf_plugin.evaluation.training_run import TrainingRun
-    from bidaf_plugin.interpret.attention_summary import AttentionSummary
+    from bidaf_plugin.analysis.attention_summary import AttentionSummary
+    from bidaf_plugin.analysis.run_report import AnswerReport
+    from bidaf_plugin.analysis.training_run import TrainingRun
     from bidaf_plugin.predictors import SpanPredictor
 
 
@@ -58,10 +58,10 @@ class Report(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.analysis.run_report import report_as_html
+        from bidaf_plugin.analysis.training_run import read_run
         from bidaf_plugin.common.files import write_atomically
         from bidaf_plugin.common.folders import check_can_be_written
-        from bidaf_plugin.evaluation.run_report import report_as_html
-        from bidaf_plugin.evaluation.training_run import read_run
 
         if args.predictions is not None and args.data is None:
             raise DataError("--predictions needs --data")
@@ -76,11 +76,11 @@ class Report(Action):
 
 def report_on_data(run: "TrainingRun", args: argparse.Namespace) -> "AnswerReport":
     """The answers of the run's model, with what it attends to, or those that are given."""
+    from bidaf_plugin.analysis.answering import answer_paragraphs
+    from bidaf_plugin.analysis.prediction_files import read_predictions
+    from bidaf_plugin.analysis.run_report import report_answers
+    from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
     from bidaf_plugin.archives.load import load_span_predictor
-    from bidaf_plugin.evaluation.answering import answer_paragraphs
-    from bidaf_plugin.evaluation.prediction_files import read_predictions
-    from bidaf_plugin.evaluation.run_report import report_answers
-    from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
 
     paragraphs = read_gold_paragraphs(args.data)
     samples = (args.num_samples, args.seed)
@@ -99,8 +99,8 @@ def find_attention_of_sample(
     predictor: "SpanPredictor", report: "AnswerReport"
 ) -> Dict[str, "AttentionSummary"]:
     """By question id; nothing if the model has no attention layer to look into."""
-    from bidaf_plugin.interpret.attention import find_attention
-    from bidaf_plugin.interpret.attention_summary import summarize_attention
+    from bidaf_plugin.analysis.attention import find_attention
+    from bidaf_plugin.analysis.attention_summary import summarize_attention
 
     passages = report.passages()
     try:

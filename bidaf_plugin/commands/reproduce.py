@@ -11,12 +11,12 @@ import torch
 from allennlp.common import Params
 from overrides import overrides
 
+from bidaf_plugin.analysis.learning_curves import Measurement, plot_curves, read_measurements
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.commands.study import PAPER_SCORES
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.common.folders import check_folder
-from bidaf_plugin.evaluation.learning_curves import Measurement, plot_curves, read_measurements
 
 # Of its training data.
 QUESTIONS_OF_SQUAD = 87_599
@@ -136,10 +136,10 @@ def write_results(run: str, folder: str) -> str:
     `str`
         The text of README.md.
     """
+    from bidaf_plugin.analysis.nbest_files import find_best_spans, passages_of, write_nbest
+    from bidaf_plugin.analysis.score_report import report_as_json, score_file
+    from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
     from bidaf_plugin.archives.load import load_span_predictor
-    from bidaf_plugin.evaluation.nbest_files import find_best_spans, passages_of, write_nbest
-    from bidaf_plugin.evaluation.score_report import report_as_json, score_file
-    from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
 
     with open(os.path.join(run, "config.json"), encoding="utf-8") as file:
         config = json.load(file)

@@ -37,9 +37,9 @@ class Saliency(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.analysis.saliency import find_saliency
+        from bidaf_plugin.analysis.saliency_files import format_saliency, write_saliency
         from bidaf_plugin.archives.load import load_predictor
-        from bidaf_plugin.interpret.saliency import find_saliency
-        from bidaf_plugin.interpret.saliency_files import format_saliency, write_saliency
 
         check_folder(args.output)
         questions = asked_questions(args)

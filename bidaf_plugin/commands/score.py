@@ -49,15 +49,15 @@ class Score(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.common.folders import check_can_be_written
-        from bidaf_plugin.evaluation.prediction_files import write_json
-        from bidaf_plugin.evaluation.score_report import (
+        from bidaf_plugin.analysis.prediction_files import write_json
+        from bidaf_plugin.analysis.score_report import (
             compare_files,
             report_as_json,
             report_as_text,
             score_file,
         )
-        from bidaf_plugin.evaluation.squad_files import read_gold_questions
+        from bidaf_plugin.analysis.squad_files import read_gold_questions
+        from bidaf_plugin.common.folders import check_can_be_written
 
         paths = [path for path in (args.predictions, args.other) if path is not None]
         probabilities = args.na_probabilities or [None] * len(paths)

@@ -7,16 +7,12 @@ from typing import Any, Dict, List, Tuple
 from allennlp.common import Params
 from overrides import overrides
 
-from bidaf_plugin.commands.action import Action
-from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.common.files import write_atomically
-from bidaf_plugin.common.folders import check_folder
-from bidaf_plugin.evaluation.finished_runs import (
+from bidaf_plugin.analysis.finished_runs import (
     format_variants,
     read_finished_runs,
     summarize_variants,
 )
-from bidaf_plugin.evaluation.learning_curves import (
+from bidaf_plugin.analysis.learning_curves import (
     Measurement,
     curves_as_csv,
     plot_curves,
@@ -25,6 +21,10 @@ from bidaf_plugin.evaluation.learning_curves import (
     score_label,
     score_names,
 )
+from bidaf_plugin.commands.action import Action
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.files import write_atomically
+from bidaf_plugin.common.folders import check_folder
 from bidaf_plugin.training.resumable import train_or_resume
 
 VARIANTS_FOLDER = "training_configs/variants"

@@ -1,14 +1,10 @@
 import argparse
 import os
-from typing import Dict, List
 
-import torch
 from allennlp.common import Params
-from allennlp.data import Vocabulary
-from allennlp.models import Model
-from allennlp.models.model import remove_weights_related_keys_from_params
 from overrides import overrides
 
+from bidaf_plugin.analysis.parameter_table import count_parameters_by_layer, format_table
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 
@@ -48,38 +44,3 @@ class Table(Action):
                     "stand in the config file"
                 )
         print(format_table(args.config, [count_parameters_by_layer(config) for config in configs]))
-
-
-def count_parameters_by_layer(config: Params) -> Dict[str, int]:
-    """The trainable parameters of each layer of a model, without word and character vectors."""
-    if "model" not in config:
-        raise DataError("the config has no key 'model'")
-    model_params = config["model"]
-    remove_weights_related_keys_from_params(model_params)
-    # Where tensors have shapes and take no memory.
-    with torch.device("meta"):
-        model = Model.from_params(vocab=Vocabulary.empty(), params=model_params)
-    counts: Dict[str, int] = {}
-    for name, parameter in model.named_parameters():
-        is_vector_of_vocabulary = name.endswith((".trained", "embedding._module.weight"))
-        if parameter.requires_grad and not is_vector_of_vocabulary:
-            layer = name.split(".")[0].strip("_")
-            counts[layer] = counts.get(layer, 0) + parameter.numel()
-    return counts
-
-
-def format_table(names: List[str], counts: List[Dict[str, int]]) -> str:
-    """One row per layer and one column per config."""
-    layers = list(dict.fromkeys(layer for column in counts for layer in column))
-    labels = [name.rpartition("/")[2] for name in names]
-    widths = [max(len(label), 9) for label in labels]
-    rows = [(layer, [column.get(layer, 0) for column in counts]) for layer in layers]
-    rows.append(("total", [sum(column.values()) for column in counts]))
-    label_width = max(len(label) for label, _ in rows)
-    lines = [
-        " " * label_width + "".join(f"  {w:>{n}}" for w, n in zip(labels, widths, strict=True))
-    ]
-    for label, numbers in rows:
-        cells = "".join(f"  {number:>{n},}" for number, n in zip(numbers, widths, strict=True))
-        lines.append(f"{label:<{label_width}}{cells}")
-    return "\n".join(lines)

@@ -7,14 +7,14 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 from allennlp.common import Params
 from overrides import overrides
 
+from bidaf_plugin.analysis.ensemble import answer_together, format_scores, score_together
+from bidaf_plugin.analysis.prediction_files import write_predictions
+from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
 from bidaf_plugin.archives.ensemble import write_ensemble_archive
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
-from bidaf_plugin.dataset_readers.squad_json import Paragraph
-from bidaf_plugin.evaluation.ensemble import answer_together, format_scores, score_together
-from bidaf_plugin.evaluation.prediction_files import write_predictions
-from bidaf_plugin.evaluation.squad_files import read_gold_paragraphs
+from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule
 from bidaf_plugin.training.resumable import train_or_resume
 

@@ -54,11 +54,11 @@ class Tsne(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.analysis.figures import save_figure
+        from bidaf_plugin.analysis.tables import write_csv
+        from bidaf_plugin.analysis.word_map import MONTHS, map_rows, map_words
+        from bidaf_plugin.analysis.word_map_figure import draw_word_map
         from bidaf_plugin.archives.load import load_span_predictor
-        from bidaf_plugin.common.figures import save_figure
-        from bidaf_plugin.common.tables import write_csv
-        from bidaf_plugin.interpret.word_map import MONTHS, map_rows, map_words
-        from bidaf_plugin.interpret.word_map_figure import draw_word_map
 
         if args.max_occurrences < 1 or args.others < 0 or args.seed < 0:
             raise DataError("--max-occurrences must be 1 or more, --others and --seed 0 or more")

@@ -12,10 +12,10 @@ from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
 from allennlp.modules.token_embedders import Embedding, TokenCharactersEncoder, TokenEmbedder
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.data.token_indexers import WordCharactersIndexer, WordIdIndexer, WordIndexer
 from bidaf_plugin.export.description import Description, check_type, refuse, with_prefix
 from bidaf_plugin.modules.seq2vec_encoders import CharacterCnnEncoder
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
-from bidaf_plugin.token_indexers import WordCharactersIndexer, WordIdIndexer, WordIndexer
 
 
 def describe_embedders(

@@ -6,10 +6,10 @@ from typing import Any, Dict, List
 
 from allennlp.data import DatasetReader, Vocabulary
 
-from bidaf_plugin.dataset_readers import BidafSquadReader
+from bidaf_plugin.data.dataset_readers import BidafSquadReader
+from bidaf_plugin.data.tokenizers import PtbTokenizer
+from bidaf_plugin.data.tokenizers.treebank_rules import find_special_cases, load_spacy_tokenizer
 from bidaf_plugin.export.description import check_type
-from bidaf_plugin.tokenizers import PtbTokenizer
-from bidaf_plugin.tokenizers.treebank_rules import find_special_cases, load_spacy_tokenizer
 
 
 def describe_tokenizers(reader: DatasetReader) -> Dict[str, Any]:

@@ -7,7 +7,7 @@ from bidaf_plugin.common.errors import DataError
 
 class Description(NamedTuple):
     """
-    A part of a model in the terms of `bidaf_plugin.standalone`.
+    A part of a model in the terms of `bidaf_plugin.export.standalone`.
 
     # Parameters
 

@@ -18,9 +18,9 @@ from bidaf_plugin.export.describe_text import (
     describe_vocabulary,
 )
 from bidaf_plugin.export.sources import collect_sources
+from bidaf_plugin.export.standalone import ExportedModel
+from bidaf_plugin.export.standalone.artifact import FORMAT, MANIFEST, VERSION
 from bidaf_plugin.predictors import SpanPredictor
-from bidaf_plugin.standalone import ExportedModel
-from bidaf_plugin.standalone.artifact import FORMAT, MANIFEST, VERSION
 
 # Asked before the file gets its name: texts with words, numbers and marks of many kinds.
 _PASSAGE = (

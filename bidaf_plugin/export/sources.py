@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Dict, List
 
-from bidaf_plugin import standalone
+from bidaf_plugin.export import standalone
 
 # Not the name of this package: both may be imported side by side.
 PACKAGE = "bidaf_answer"
@@ -22,7 +22,9 @@ def collect_sources() -> Dict[str, str]:
         standalone.__name__,
         *(
             module.name
-            for module in pkgutil.iter_modules(standalone.__path__, "bidaf_plugin.standalone.")
+            for module in pkgutil.iter_modules(
+                standalone.__path__, "bidaf_plugin.export.standalone."
+            )
         ),
     ]
     sources: Dict[str, str] = {}

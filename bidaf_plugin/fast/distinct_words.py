@@ -10,26 +10,13 @@ from typing import Callable, List, Optional, Sequence, Tuple
 
 import torch
 from allennlp.data import TextFieldTensors
-from allennlp.modules import TextFieldEmbedder
-from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
-from allennlp.modules.token_embedders import Embedding, TokenCharactersEncoder
 from allennlp.nn import util
 
-from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 from bidaf_plugin.nn.encoded_text import EncodedText
 
 _MULTIPLIER = 6364136223846793005  # of Knuth's linear congruential generator
 _INCREMENT = 1442695040888963407
 _WORDS_ARE_MULTIPLES_OF = 32
-
-
-def embeds_words_alone(text_field_embedder: TextFieldEmbedder) -> bool:
-    """Whether the vector of a word is the same wherever the word stands."""
-    context_free = (Embedding, FixedAndTrainedEmbedder, TokenCharactersEncoder)
-    return isinstance(text_field_embedder, BasicTextFieldEmbedder) and all(
-        isinstance(getattr(text_field_embedder, f"token_embedder_{key}"), context_free)
-        for key in text_field_embedder._ordered_embedder_keys
-    )
 
 
 def encode_distinct(

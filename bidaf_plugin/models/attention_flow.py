@@ -6,6 +6,8 @@ from allennlp.common.checks import ConfigurationError, check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import Highway, Seq2SeqEncoder, TextFieldEmbedder
+from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
+from allennlp.modules.token_embedders import Embedding, TokenCharactersEncoder
 from allennlp.nn import InitializerApplicator, util
 from overrides import overrides
 
@@ -84,8 +86,8 @@ class AttentionFlow(Model):
         self._modeling_layer = modeling_layer
         self._output_layer = output_layer
         self._dropout = torch.nn.Dropout(dropout)
-        self._embeds_distinct_words = (
-            distinct_words is not None and distinct_words.embeds_words_alone(text_field_embedder)
+        self._embeds_distinct_words = distinct_words is not None and _embeds_words_alone(
+            text_field_embedder
         )
         self._keeps_words_apart = False
         # For torch's `DistributedDataParallel`, which would send all buffers to all processes before each
@@ -239,6 +241,15 @@ class AttentionFlow(Model):
         if "loss" in output_dict:
             readable["loss"] = output_dict["loss"]
         return readable
+
+
+def _embeds_words_alone(text_field_embedder: TextFieldEmbedder) -> bool:
+    """Whether the vector of a word is the same wherever the word stands."""
+    context_free = (Embedding, FixedAndTrainedEmbedder, TokenCharactersEncoder)
+    return isinstance(text_field_embedder, BasicTextFieldEmbedder) and all(
+        isinstance(getattr(text_field_embedder, f"token_embedder_{key}"), context_free)
+        for key in text_field_embedder._ordered_embedder_keys
+    )
 
 
 def _fixed_vectors(model: Model) -> List[str]:

@@ -4,7 +4,7 @@ from allennlp.data import DatasetReader
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
-from bidaf_plugin.dataset_readers import BidafClozeReader
+from bidaf_plugin.data.dataset_readers import BidafClozeReader
 from bidaf_plugin.predictors.cloze_predictor import ClozePredictor
 from bidaf_plugin.predictors.span_predictor import SpanPredictor
 

@@ -8,16 +8,16 @@ from allennlp.predictors import Predictor
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.dataset_readers.cloze_files import read_question_file
-from bidaf_plugin.dataset_readers.cloze_question import (
+from bidaf_plugin.data.dataset_readers.cloze_files import read_question_file
+from bidaf_plugin.data.dataset_readers.cloze_question import (
     ENTITY,
     ClozeQuestion,
     make_question,
     parse_question,
 )
+from bidaf_plugin.data.samplers import WindowBudgetSampler
 from bidaf_plugin.predictors.question_predictor import QuestionPredictor
 from bidaf_plugin.predictors.records import id_of, only_passage
-from bidaf_plugin.samplers import WindowBudgetSampler
 
 # Padded words that are read at once: some 1,600 windows.
 MAX_WORDS = 30_000

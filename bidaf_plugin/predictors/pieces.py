@@ -7,8 +7,8 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 from allennlp.data import Instance
 from allennlp.data.fields import MetadataField
 
-from bidaf_plugin.fields import AnswerSpansField, SharedTextField
-from bidaf_plugin.fields.compact_text_field import words_of
+from bidaf_plugin.data.fields import AnswerSpansField, SharedTextField
+from bidaf_plugin.data.fields.compact_text_field import words_of
 from bidaf_plugin.predictors.passage_similarity import similarities
 
 

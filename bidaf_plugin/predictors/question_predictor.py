@@ -8,7 +8,7 @@ from allennlp.predictors import Predictor
 from overrides import overrides
 
 from bidaf_plugin.common.errors import BadLine, DataError
-from bidaf_plugin.common.strict_json import read_json
+from bidaf_plugin.common.files import read_json
 from bidaf_plugin.modules.seq2seq_encoders import UnpackedLstmEncoder
 
 

@@ -9,10 +9,11 @@ from allennlp.models import Model
 from allennlp.predictors import Predictor
 from overrides import overrides
 
-from bidaf_plugin.dataset_readers import BidafSquadReader
-from bidaf_plugin.dataset_readers.squad_json import Paragraph, Question
-from bidaf_plugin.fields import AnswerSpansField, CompactTextField
-from bidaf_plugin.fields.answer_spans_field import IMPOSSIBLE
+from bidaf_plugin.data.dataset_readers import BidafSquadReader
+from bidaf_plugin.data.dataset_readers.squad_json import Paragraph, Question
+from bidaf_plugin.data.fields import AnswerSpansField, CompactTextField
+from bidaf_plugin.data.fields.answer_spans_field import IMPOSSIBLE
+from bidaf_plugin.data.samplers import BidafBucketSampler
 from bidaf_plugin.predictors.answers import Answers
 from bidaf_plugin.predictors.pieces import PieceCutter, QuestionOnPassages
 from bidaf_plugin.predictors.question_answerer import QuestionAnswerer
@@ -25,7 +26,6 @@ from bidaf_plugin.predictors.records import (
     to_record,
 )
 from bidaf_plugin.predictors.word_vectors import learn_words
-from bidaf_plugin.samplers import BidafBucketSampler
 
 # Questions and padded passage tokens per batch, at most. What does not fit into the caches of a CPU is
 # slower, while a GPU is idle on small batches.

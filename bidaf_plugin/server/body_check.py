@@ -6,7 +6,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bidaf_plugin.common.strict_json import read_json
+from bidaf_plugin.common.files import read_json
 from bidaf_plugin.server.errors import RequestError
 from bidaf_plugin.server.schemas import MAX_NAMES
 

@@ -1,8 +1,9 @@
 from pathlib import Path
 from typing import List, Sequence
 
+from bidaf_plugin.archives import load_predictor
 from bidaf_plugin.archives.packaged import packaged_archive
-from bidaf_plugin.predictors import ClozePredictor, load_predictor
+from bidaf_plugin.predictors import ClozePredictor
 from bidaf_plugin.server.served_cloze_model import ServedClozeModel
 from bidaf_plugin.server.served_model import ServedModel
 from bidaf_plugin.server.served_span_model import ServedSpanModel

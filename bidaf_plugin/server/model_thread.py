@@ -7,11 +7,11 @@ from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
 from allennlp.common.util import JsonDict
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.data.tokenizers.treebank_rules import forgotten_words
 from bidaf_plugin.server.errors import RequestError
 from bidaf_plugin.server.job import Job
 from bidaf_plugin.server.metrics import Metrics
 from bidaf_plugin.server.served_model import ServedModel
-from bidaf_plugin.tokenizers.treebank_rules import forgotten_words
 
 logger = logging.getLogger(__name__)
 

@@ -4,10 +4,10 @@ from allennlp.common.util import JsonDict
 from allennlp.data import Instance
 from overrides import overrides
 
+from bidaf_plugin.data.samplers.window_budget_sampler import BatchSize
 from bidaf_plugin.predictors import ClozePredictor
 from bidaf_plugin.predictors.cloze_predictor import MAX_WORDS
 from bidaf_plugin.predictors.records import only_passage
-from bidaf_plugin.samplers.window_budget_sampler import BatchSize
 from bidaf_plugin.server.describe import describe_model
 from bidaf_plugin.server.errors import RequestError
 from bidaf_plugin.server.schemas import ModelDescription

@@ -4,7 +4,7 @@ from allennlp.common.util import JsonDict
 from allennlp.data import Instance
 from overrides import overrides
 
-from bidaf_plugin.interpret.attention import Attention, find_attention_of_instances
+from bidaf_plugin.analysis.attention import Attention, find_attention_of_instances
 from bidaf_plugin.modules import BiAttention
 from bidaf_plugin.predictors import EnsemblePredictor, SpanPredictor
 from bidaf_plugin.predictors.pieces import QuestionOnPassages

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from bidaf_plugin.archives import load_span_predictor
 from bidaf_plugin.archives.compact import compact_archive
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.predictors import load_span_predictor
 
 QUESTION = ("Who planted the orchard?", "The orchard was planted by Ada Orn, not by Bo.")
 

@@ -24,9 +24,9 @@ from allennlp.data import Tokenizer
 from allennlp.data.tokenizers import WhitespaceTokenizer, spacy_tokenizer
 from allennlp.models import load_archive as load_carelessly
 
+from bidaf_plugin.archives import load_predictor, load_span_predictor
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.dataset_readers.cloze_files import iterate_questions
-from bidaf_plugin.predictors import load_predictor, load_span_predictor
+from bidaf_plugin.data.dataset_readers.cloze_files import iterate_questions
 from tests.archives.helpers import add, change_config, change_weights, read_member, repack
 from tests.cloze_helpers import STRICT
 from tests.helpers import ROOT, TINY_SQUAD, tiny_params
@@ -439,7 +439,7 @@ class TestSizes:
         script = """
 import resource, sys
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.predictors import load_span_predictor
+from bidaf_plugin.archives import load_span_predictor
 load_span_predictor(sys.argv[1])
 for path in sys.argv[2:]:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

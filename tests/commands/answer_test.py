@@ -6,12 +6,12 @@ from typing import Any, Dict, List
 import pytest
 from allennlp.commands.evaluate import evaluate_from_archive
 
+from bidaf_plugin.analysis.prediction_files import read_predictions, read_probabilities
+from bidaf_plugin.analysis.scores import score_questions, summarize
+from bidaf_plugin.analysis.squad_files import read_gold_questions
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.evaluation.prediction_files import read_predictions, read_probabilities
-from bidaf_plugin.evaluation.scores import score_questions, summarize
-from bidaf_plugin.evaluation.squad_files import read_gold_questions
+from tests.analysis.squad_helpers import question, squad, write
 from tests.commands.helpers import run_action
-from tests.evaluation.squad_helpers import question, squad, write
 from tests.helpers import FIXTURES, SAMPLE_V2, TINY_SQUAD
 
 SAMPLE = FIXTURES / "squad" / "sample_dev.json"

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bidaf_plugin.archives import packaged
+from bidaf_plugin.archives import load_span_predictor, packaged
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.predictors import load_span_predictor
 from tests.commands.helpers import run_action
 
 PASSAGE = "The mill was built by Ada Orn in 1871. " * 4

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from bidaf_plugin.analysis.answering import answer_paragraphs
+from bidaf_plugin.analysis.squad_files import read_paragraphs
 from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.evaluation.answering import answer_paragraphs
-from bidaf_plugin.evaluation.squad_files import read_paragraphs
+from tests.analysis.squad_helpers import PASSAGE, question, squad, write
 from tests.commands.helpers import run_action
-from tests.evaluation.squad_helpers import PASSAGE, question, squad, write
 from tests.helpers import FIXTURES
 
 SAMPLE = FIXTURES / "squad" / "sample_dev.json"

@@ -7,9 +7,9 @@ import pytest
 
 from bidaf_plugin.commands.compare import system_names
 from bidaf_plugin.common.errors import DataError
+from tests.analysis.comparison_test import BASELINE, R_NET
+from tests.analysis.squad_helpers import question, squad, write
 from tests.commands.helpers import run_action
-from tests.evaluation.comparison_test import BASELINE, R_NET
-from tests.evaluation.squad_helpers import question, squad, write
 from tests.helpers import REAL_DATA, needs_real_data
 
 DATA = squad(question("a"), question("b", ["1871"], "When was it built?"), question("c"))

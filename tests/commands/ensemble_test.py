@@ -5,10 +5,10 @@ from typing import Any, List
 import pytest
 from allennlp.commands import main
 
+from bidaf_plugin.analysis.nbest_files import find_best_spans, write_nbest
+from bidaf_plugin.analysis.squad_files import read_paragraphs
+from bidaf_plugin.archives import load_span_predictor
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.evaluation.nbest_files import find_best_spans, write_nbest
-from bidaf_plugin.evaluation.squad_files import read_paragraphs
-from bidaf_plugin.predictors import load_span_predictor
 from tests.helpers import ROOT, TINY_SQUAD
 
 

@@ -5,9 +5,9 @@ from typing import List
 import pytest
 
 from bidaf_plugin.common.errors import DataError
+from tests.analysis.comparison_test import BASELINE
+from tests.analysis.squad_helpers import question, squad, write
 from tests.commands.helpers import run_action
-from tests.evaluation.comparison_test import BASELINE
-from tests.evaluation.squad_helpers import question, squad, write
 from tests.helpers import REAL_DATA, needs_real_data
 from tests.html_helpers import Page
 

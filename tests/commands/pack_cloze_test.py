@@ -9,7 +9,7 @@ import pytest
 from bidaf_plugin.commands import Action
 from bidaf_plugin.commands.pack_cloze import pack
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.dataset_readers import BidafClozeReader, cloze_files, packed_cloze_writer
+from bidaf_plugin.data.dataset_readers import BidafClozeReader, cloze_files, packed_cloze_writer
 from tests.cloze_helpers import TINY_CLOZE, question_text, write_folder, write_tar
 
 

@@ -7,9 +7,9 @@ from allennlp.commands.train import train_model
 from allennlp.common import Params
 
 from bidaf_plugin.common.errors import DataError
+from tests.analysis.run_helpers import write_run
+from tests.analysis.squad_helpers import write
 from tests.commands.helpers import run_action
-from tests.evaluation.run_helpers import write_run
-from tests.evaluation.squad_helpers import write
 from tests.helpers import TINY_SQUAD, tiny_params
 from tests.html_helpers import Page
 

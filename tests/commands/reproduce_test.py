@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from bidaf_plugin.analysis.learning_curves import Measurement
 from bidaf_plugin.commands.reproduce import (
     make_config,
     train,
@@ -10,7 +11,6 @@ from bidaf_plugin.commands.reproduce import (
     write_results,
 )
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.evaluation.learning_curves import Measurement
 from tests.helpers import ROOT, TINY_SQUAD, tiny_params
 
 CONFIG = str(ROOT / "training_configs" / "bidaf_squad_adam.jsonnet")

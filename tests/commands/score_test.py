@@ -6,8 +6,8 @@ from typing import Any, List
 import pytest
 
 from bidaf_plugin.common.errors import DataError
+from tests.analysis.squad_helpers import question, squad, write
 from tests.commands.helpers import run_action
-from tests.evaluation.squad_helpers import question, squad, write
 from tests.helpers import REAL_DATA, needs_real_data
 
 DATA = squad(question("a"), question("b", ["1871", "in 1871"], "When was it built?"))

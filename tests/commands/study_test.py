@@ -4,6 +4,7 @@ from typing import Any, List
 
 import pytest
 
+from bidaf_plugin.analysis.learning_curves import Measurement, read_measurements
 from bidaf_plugin.commands.study import (
     PAPER_SCORES,
     find_variants,
@@ -13,9 +14,8 @@ from bidaf_plugin.commands.study import (
     write_comparison,
 )
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.evaluation.learning_curves import Measurement, read_measurements
+from tests.analysis.run_helpers import write_run
 from tests.cloze_helpers import tiny_cloze_params
-from tests.evaluation.run_helpers import write_run
 from tests.helpers import ROOT, tiny_params
 
 

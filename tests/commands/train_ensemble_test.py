@@ -4,6 +4,7 @@ from typing import Any, Dict, List
 
 import pytest
 
+from bidaf_plugin.archives import load_span_predictor
 from bidaf_plugin.commands.train_ensemble import (
     read_scored,
     report,
@@ -11,7 +12,6 @@ from bidaf_plugin.commands.train_ensemble import (
     train_runs,
 )
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.predictors import load_span_predictor
 from tests.cloze_helpers import tiny_cloze_params
 from tests.helpers import TINY_SQUAD, tiny_params
 

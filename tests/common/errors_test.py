@@ -17,8 +17,8 @@ from allennlp.models import Model, load_archive
 from torch.multiprocessing.spawn import ProcessExitedException, ProcessRaisedException
 
 from bidaf_plugin.common.errors import DataError, install_error_messages
-from bidaf_plugin.dataset_readers import BidafClozeReader
-from bidaf_plugin.samplers import WindowBudgetSampler
+from bidaf_plugin.data.dataset_readers import BidafClozeReader
+from bidaf_plugin.data.samplers import WindowBudgetSampler
 from tests.helpers import ROOT, tiny_params
 
 

@@ -11,10 +11,10 @@ from allennlp.data import DatasetReader
 
 from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.dataset_readers.squad_json import read_squad_json
+from bidaf_plugin.data.dataset_readers.squad_json import read_squad_json
 from bidaf_plugin.export import export_archive, export_predictor
+from bidaf_plugin.export.standalone import ExportedModel
 from bidaf_plugin.predictors import SpanPredictor
-from bidaf_plugin.standalone import ExportedModel
 from tests.helpers import FIXTURES, ROOT, TINY_SQUAD, build_model, read_tiny, tiny_params
 
 VARIANTS = sorted(path.name for path in (ROOT / "training_configs" / "variants").glob("*.jsonnet"))

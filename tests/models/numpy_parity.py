@@ -17,8 +17,8 @@ from allennlp.data.fields import TextField
 from allennlp.models import Model
 from numpy.typing import NDArray
 
-from bidaf_plugin.dataset_readers.squad_json import Answer
-from bidaf_plugin.dataset_readers.squad_reader import BidafSquadReader
+from bidaf_plugin.data.dataset_readers.squad_json import Answer
+from bidaf_plugin.data.dataset_readers.squad_reader import BidafSquadReader
 from bidaf_plugin.models.attention_flow import AttentionFlow
 from tests.helpers import FIXTURES, ROOT, as_tensors
 from tests.numpy_bidaf import Array, Choices, NumpyBidaf, Text, best_span

@@ -8,9 +8,9 @@ import pytest
 from allennlp.predictors import Predictor
 
 from bidaf_plugin.commands.pack_cloze import pack
-from bidaf_plugin.commands.predict import PredictManager
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import ClozePredictor, cloze_predictor
+from bidaf_plugin.upstream.predict_manager import PredictManager
 from tests.cloze_helpers import (
     TINY_CLOZE,
     UNANSWERABLE_CLOZE,

@@ -3,8 +3,8 @@ from typing import List
 import pytest
 from allennlp.data import Instance
 
-from bidaf_plugin.dataset_readers import BidafSquadReader
-from bidaf_plugin.dataset_readers.squad_json import Paragraph, Question
+from bidaf_plugin.data.dataset_readers import BidafSquadReader
+from bidaf_plugin.data.dataset_readers.squad_json import Paragraph, Question
 from bidaf_plugin.predictors.passage_similarity import similarities
 from bidaf_plugin.predictors.pieces import PieceCutter
 

@@ -4,7 +4,7 @@ from typing import Dict, List, Tuple
 import numpy
 import pytest
 
-from bidaf_plugin.dataset_readers import BidafSquadReader
+from bidaf_plugin.data.dataset_readers import BidafSquadReader
 from bidaf_plugin.predictors.pieces import Piece, PieceCutter
 from bidaf_plugin.predictors.ranking import Ranking
 

@@ -3,9 +3,9 @@ from typing import List
 import numpy
 import pytest
 
+from bidaf_plugin.archives import load_span_predictor
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.dataset_readers.squad_json import read_squad_json
-from bidaf_plugin.predictors import load_span_predictor
+from bidaf_plugin.data.dataset_readers.squad_json import read_squad_json
 from bidaf_plugin.predictors.span_distributions import find_distributions
 from tests.helpers import TINY_SQUAD
 

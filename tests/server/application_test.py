@@ -6,7 +6,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from starlette.testclient import TestClient
 
-from bidaf_plugin.predictors import load_predictor
+from bidaf_plugin.archives import load_predictor
 from bidaf_plugin.server.served_model import ServedModel
 from tests.cloze_helpers import ARTICLE
 from tests.cloze_helpers import QUESTION as GAP

@@ -5,7 +5,6 @@ import torch
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.metrics import ClozeAccuracy
 from bidaf_plugin.modules.dropped_inputs import Parts, as_parts, score_dropped
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
 from bidaf_plugin.nn.entities import (
@@ -14,6 +13,7 @@ from bidaf_plugin.nn.entities import (
     entity_log_probabilities,
     entity_loss,
 )
+from bidaf_plugin.training.metrics import ClozeAccuracy
 
 
 @OutputLayer.register("cloze")

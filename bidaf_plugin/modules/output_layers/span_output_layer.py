@@ -6,7 +6,6 @@ from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.metrics import SpanAccuracy, Squad2EmAndF1, SquadEmAndF1
 from bidaf_plugin.modules.dropped_inputs import Parts, as_parts, encode_dropped, score_dropped
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
 from bidaf_plugin.modules.output_layers.span_decoder import SpanDecoder
@@ -15,6 +14,7 @@ from bidaf_plugin.modules.output_layers.token_softmax import (
     TokenSoftmax,
     negative_log_likelihood,
 )
+from bidaf_plugin.training.metrics import SpanAccuracy, Squad2EmAndF1, SquadEmAndF1
 
 _END_INPUTS = ("authors_code", "paper_text")
 _TRAINING_TARGETS = ("first", "drawn")

@@ -6,7 +6,7 @@ Gold answers as the span output layer uses them. `answer_spans` has the shape
 
 import torch
 
-from bidaf_plugin.fields.answer_spans_field import IMPOSSIBLE, NO_SPAN
+from bidaf_plugin.data.fields.answer_spans_field import IMPOSSIBLE, NO_SPAN
 
 # What stands for the first and for the last token of no span.
 UNKNOWN_TOKEN, IMPOSSIBLE_TOKEN = NO_SPAN[0], IMPOSSIBLE[0]

@@ -1,0 +1,188 @@
+"""
+What a model attends to: the data behind Fig. 3 of
+[Bidirectional Attention Flow](https://arxiv.org/abs/1611.01603).
+"""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+
+import numpy
+from allennlp.data import Instance
+from allennlp.models import Model
+
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.data.dataset_readers.squad_json import Answer
+from bidaf_plugin.data.dataset_readers.token_spans import with_offsets
+from bidaf_plugin.data.fields.answer_spans_field import TokenSpan
+from bidaf_plugin.modules import BiAttention
+from bidaf_plugin.modules.bi_attention import AttentionFlowOutput
+from bidaf_plugin.predictors import SpanPredictor
+from bidaf_plugin.predictors.records import check_record
+
+
+@dataclass(frozen=True)
+class Attention:
+    """
+    What a model attends to while it answers a question.
+
+    # Parameters
+
+    id : `str`
+    question : `str`
+    passage : `str`
+    question_words : `List[str]`
+    question_offsets : `List[Tuple[int, int]]`
+        First character of each word of the question, and one past the last.
+    passage_words : `List[str]`
+    passage_offsets : `List[Tuple[int, int]]`
+        Likewise of the passage.
+    matrix : `numpy.ndarray`
+        `a`, shape `(num_question_words, num_passage_words)`: how much each passage word attends to
+        each question word. Each column sums to 1.
+    passage_weights : `numpy.ndarray`, optional
+        `b`, shape `(num_passage_words,)`: how much each passage word matters to the question. Sums
+        to 1. None if the model has no query-to-context attention.
+    answer : `str`
+        The model's.
+    answer_words : `Tuple[int, int]`, optional
+        Its first and last word (inclusive), None if it is that there is no answer.
+    confidence : `float`
+    gold_words : `List[Tuple[int, int]]`
+        Likewise of the gold answers, if they are known.
+    """
+
+    id: str
+    question: str
+    passage: str
+    question_words: List[str]
+    question_offsets: List[Tuple[int, int]]
+    passage_words: List[str]
+    passage_offsets: List[Tuple[int, int]]
+    matrix: numpy.ndarray
+    passage_weights: Optional[numpy.ndarray]
+    answer: str
+    answer_words: Optional[TokenSpan]
+    confidence: float
+    gold_words: List[TokenSpan]
+
+    def strongest(self, threshold: float) -> List[List[Tuple[int, float]]]:
+        """
+        For each question word, the places of the passage words whose attention to it is at least
+        `threshold`, with this attention, the strongest first.
+        """
+        return [
+            [(int(place), float(row[place])) for place in numpy.argsort(-row, kind="stable")][
+                : int((row >= threshold).sum())
+            ]
+            for row in self.matrix
+        ]
+
+    def to_json(self) -> Dict[str, Any]:
+        weights = self.passage_weights
+        return {
+            "id": self.id,
+            "question": self.question,
+            "passage": self.passage,
+            "question_words": self.question_words,
+            "question_offsets": self.question_offsets,
+            "passage_words": self.passage_words,
+            "passage_offsets": self.passage_offsets,
+            "matrix": self.matrix.astype(float).round(6).tolist(),
+            "passage_weights": None if weights is None else weights.astype(float).round(6).tolist(),
+            "answer": self.answer,
+            "answer_words": self.answer_words,
+            "confidence": self.confidence,
+            "gold_words": self.gold_words,
+        }
+
+    def rows(self) -> Iterator[List[Any]]:
+        """The matrix as a table with a row for each passage word, and its header."""
+        yield ["place", "passage word", "passage weight", *self.question_words]
+        weights = [""] * len(self.passage_words)
+        if self.passage_weights is not None:
+            weights = [f"{weight:.6f}" for weight in self.passage_weights]
+        for place, (word, weight) in enumerate(zip(self.passage_words, weights, strict=True)):
+            yield [place, word, weight, *(f"{a:.6f}" for a in self.matrix[:, place])]
+
+
+def find_attention(
+    predictor: SpanPredictor,
+    question: str,
+    passage: str,
+    id: str = "",
+    answers: Sequence[Answer] = (),
+) -> Attention:
+    """
+    Answers a question and keeps what the attention layer does meanwhile. With several hops it is
+    that of the last.
+
+    # Parameters
+
+    predictor : `SpanPredictor`
+    question : `str`
+    passage : `str`
+    id : `str`, optional (default = `""`)
+    answers : `Sequence[Answer]`, optional (default = `()`)
+        The gold answers, if they are known.
+    """
+    check_record({"question": question, "passage": passage})
+    instance = predictor._dataset_reader.text_to_instance(question, passage, id=id, answers=answers)
+    (attention,) = find_attention_of_instances(predictor, [instance])
+    return attention
+
+
+def find_attention_of_instances(
+    predictor: SpanPredictor, instances: List[Instance]
+) -> List[Attention]:
+    """The same for questions that the dataset reader has read, in one forward pass."""
+    for instance in instances:
+        predictor._dataset_reader.apply_token_indexers(instance)
+    with kept_attention(predictor._model) as kept:
+        outputs = predictor._model.forward_on_instances(instances)
+    return [
+        _attention_of(instance, output, kept[0], row)
+        for row, (instance, output) in enumerate(zip(instances, outputs, strict=True))
+    ]
+
+
+def _attention_of(
+    instance: Instance, output: Dict[str, Any], kept: AttentionFlowOutput, row: int
+) -> Attention:
+    metadata = instance["metadata"].metadata
+    span, weights = output["best_span"], kept.question_passage_attention
+    passage_tokens = instance["passage"].tokens
+    question_tokens = with_offsets(instance["question"].tokens, metadata["question"])
+    lengths = slice(len(passage_tokens)), slice(len(question_tokens))
+    return Attention(
+        id=metadata["id"],
+        question=metadata["question"],
+        passage=metadata["passage"],
+        question_words=[token.text for token in question_tokens],
+        question_offsets=[(token.idx, token.idx_end) for token in question_tokens],
+        passage_words=[token.text for token in passage_tokens],
+        passage_offsets=[(token.idx, token.idx_end) for token in passage_tokens],
+        matrix=kept.passage_question_attention[(row, *lengths)].t().cpu().numpy(),
+        passage_weights=None if weights is None else weights[row, lengths[0]].cpu().numpy(),
+        answer=output["best_span_str"],
+        answer_words=tuple(span) if span else None,
+        confidence=float(output["confidence"]),
+        gold_words=sorted({s for s in instance["answer_spans"].spans if s[0] >= 0}),
+    )
+
+
+@contextmanager
+def kept_attention(model: Model) -> Iterator[List[AttentionFlowOutput]]:
+    """While it lasts, what the attention layer returns is put into a list. It costs nothing else."""
+    layers = [module for module in model.modules() if isinstance(module, BiAttention)]
+    if not layers:
+        raise DataError(
+            "this model has no attention layer, of which a matrix could be shown: its modelling layer "
+            "attends to the question word by word (dynamic_attention)"
+        )
+    kept: List[AttentionFlowOutput] = []
+    handle = layers[0].register_forward_hook(lambda module, inputs, output: kept.append(output))
+    try:
+        yield kept
+    finally:
+        handle.remove()

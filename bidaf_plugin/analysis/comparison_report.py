@@ -1,0 +1,199 @@
+"""
+What `allennlp bidaf compare` says and writes: tables as text, as CSV and as JSON.
+"""
+
+import os
+from typing import Any, Dict, List, Sequence
+
+from bidaf_plugin.analysis.comparison import Comparison, Pair
+from bidaf_plugin.analysis.comparison_figures import draw_first_words, draw_venn
+from bidaf_plugin.analysis.figures import save_figure
+from bidaf_plugin.analysis.prediction_files import write_json
+from bidaf_plugin.analysis.scores import mean_em, mean_f1
+from bidaf_plugin.analysis.tables import align_columns, write_csv
+
+_LONGEST_LABEL = 16
+
+
+def write_comparison(comparison: Comparison, data: str, folder: str, score: str) -> List[str]:
+    """
+    Writes both figures and all numbers.
+
+    # Parameters
+
+    comparison : `Comparison`
+    data : `str`
+        The name of the data, to be remembered.
+    folder : `str`
+    score : `str`
+        What the bars of first_words.png show, "em" or "f1".
+
+    # Returns
+
+    `List[str]`
+        The paths of the files.
+    """
+    os.makedirs(folder, exist_ok=True)
+    tables = {
+        "venn": venn_rows(comparison),
+        "first_words": first_word_rows(comparison),
+        "agreement": agreement_rows(comparison),
+        "questions": question_rows(comparison),
+    }
+    paths = []
+    for name, rows in tables.items():
+        paths.append(os.path.join(folder, f"{name}.csv"))
+        write_csv(paths[-1], rows)
+    paths.append(os.path.join(folder, "comparison.json"))
+    write_json(paths[-1], as_json(comparison, data))
+    paths += save_figure(draw_venn(comparison), os.path.join(folder, "venn"))
+    paths += save_figure(draw_first_words(comparison, score), os.path.join(folder, "first_words"))
+    return paths
+
+
+def venn_rows(comparison: Comparison) -> List[List[Any]]:
+    """For each region, which systems are right (1) or wrong (0), and the number of questions."""
+    rows: List[List[Any]] = [[*comparison.systems, "questions", "percent"]]
+    for region, count in comparison.regions.items():
+        rows.append([*map(int, region), count, 100 * count / comparison.num_questions])
+    return rows
+
+
+def first_word_rows(comparison: Comparison) -> List[List[Any]]:
+    """For each word, and for all others together, the scores of all systems."""
+    scores = [f"{name} {score}" for name in comparison.systems for score in ("EM", "F1")]
+    rows: List[List[Any]] = [["first word", "questions", *scores]]
+    breakdowns = [system.breakdown["first word"] for system in comparison.systems.values()]
+    for groups in zip(*breakdowns, strict=True):
+        numbers = [number for group in groups for number in (group.em, group.f1)]
+        rows.append([groups[0].label, groups[0].num_questions, *numbers])
+    return rows
+
+
+def agreement_rows(comparison: Comparison) -> List[List[Any]]:
+    """For each two systems, everything that a `Pair` has."""
+    header: List[Any] = [*Pair._fields[:-1], "share_of_first", "share_of_second"]
+    fields = ("difference", "low", "high", "p_value")
+    header += [f"{score}_{field}" for score in ("em", "f1") for field in fields]
+    rows = [header]
+    for pair in comparison.pairs:
+        differences = [number for score in ("em", "f1") for number in pair.differences[score]]
+        rows.append([*pair[:-1], pair.share_of_first, pair.share_of_second, *differences])
+    return rows
+
+
+def question_rows(comparison: Comparison) -> List[List[Any]]:
+    """For each question what each system answers, whether that is right, and its F1."""
+    columns = [f"{name} {what}" for name in comparison.systems for what in ("answer", "EM", "F1")]
+    rows: List[List[Any]] = [["id", "question", "gold answers", *columns]]
+    for scores in zip(*(system.questions for system in comparison.systems.values()), strict=True):
+        values = [
+            value for score in scores for value in (score.prediction, int(score.em), score.f1)
+        ]
+        rows.append([scores[0].id, scores[0].question, " | ".join(scores[0].answers), *values])
+    return rows
+
+
+def as_json(comparison: Comparison, data: str) -> Dict[str, Any]:
+    """All numbers, with all digits."""
+    systems = [
+        {
+            "name": name,
+            "file": system.file,
+            "scores": system.summary,
+            "missing": len(system.missing),
+            "extra": len(system.extra),
+            "first word": [group._asdict() for group in system.breakdown["first word"]],
+        }
+        for name, system in comparison.systems.items()
+    ]
+    regions = [
+        {
+            "right": [
+                name for name, is_in in zip(comparison.systems, region, strict=True) if is_in
+            ],
+            "questions": count,
+        }
+        for region, count in comparison.regions.items()
+    ]
+    pairs = [
+        {
+            **pair._asdict(),
+            "share_of_first": pair.share_of_first,
+            "share_of_second": pair.share_of_second,
+            "differences": {name: value._asdict() for name, value in pair.differences.items()},
+        }
+        for pair in comparison.pairs
+    ]
+    return {
+        "data": data,
+        "questions": comparison.num_questions,
+        "systems": systems,
+        "regions": regions,
+        "pairs": pairs,
+    }
+
+
+def as_text(comparison: Comparison) -> str:
+    """What people want to know, for the screen."""
+    labels = _short_labels(comparison)
+    rows = [["system", "questions", "missing", "EM", "F1"]]
+    for label, (name, system) in zip(labels, comparison.systems.items(), strict=True):
+        numbers = [mean_em(system.questions), mean_f1(system.questions)]
+        counts = [len(system.questions), len(system.missing)]
+        title = name if label == name else f"{label}  {name}"
+        rows.append([title, *(f"{n:,}" for n in counts), *(f"{n:.2f}" for n in numbers)])
+    parts = [align_columns(rows), align_columns(_region_table(comparison, labels))]
+    short = dict(zip(comparison.systems, labels, strict=True))
+    parts += [
+        _describe_pair(pair, short[pair.first], short[pair.second]) for pair in comparison.pairs
+    ]
+    header = [
+        "first word",
+        "questions",
+        *(f"{label} {s}" for label in labels for s in ("EM", "F1")),
+    ]
+    words = first_word_rows(comparison)[1:]
+    formatted = [[row[0], f"{row[1]:,}", *(f"{n:.2f}" for n in row[2:])] for row in words]
+    parts.append(align_columns([header, *formatted]))
+    return "\n\n".join(parts)
+
+
+def _short_labels(comparison: Comparison) -> List[str]:
+    """The names, or letters for them if they would make lines too long."""
+    names = list(comparison.systems)
+    return names if max(map(len, names)) <= _LONGEST_LABEL else ["A", "B", "C"][: len(names)]
+
+
+def _region_table(comparison: Comparison, labels: Sequence[str]) -> List[List[str]]:
+    rows = [["answered correctly by", "questions", "percent"]]
+    # What all have in common first, what none has last.
+    for region in sorted(comparison.regions, key=lambda region: (-sum(region), *map(int, region))):
+        names = [label for label, is_in in zip(labels, region, strict=True) if is_in]
+        count = comparison.regions[region]
+        title = " and ".join(names) + (" only" if len(names) < len(region) else "")
+        share = 100 * count / comparison.num_questions
+        rows.append([title if names else "none", f"{count:,}", f"{share:.2f}"])
+    return rows
+
+
+def _describe_pair(pair: Pair, first: str, second: str) -> str:
+    total = pair.both + pair.only_first + pair.only_second + pair.neither
+    lines = [
+        f"{second} has {pair.share_of_first:.2f} % of what {first} answers correctly, "
+        f"{first} has {pair.share_of_second:.2f} % of what {second} answers correctly",
+        f"  same answer to {pair.same_answer:,} of {total:,} questions "
+        f"({100 * pair.same_answer / total:.2f} %); kappa of being right {pair.kappa:.3f}",
+        f"  right where the other is wrong: {first} {pair.only_first:,}, "
+        f"{second} {pair.only_second:,}; McNemar's exact test {_p(pair.mcnemar_p_value)}",
+    ]
+    for name, result in pair.differences.items():
+        lines.append(
+            f"  {name.upper()} of {second} minus {first} {result.difference:+.2f}, 95 % interval "
+            f"{result.low:+.2f} to {result.high:+.2f}, paired bootstrap {_p(result.p_value)}"
+        )
+    return "\n".join(lines)
+
+
+def _p(value: float) -> str:
+    return f"p = {value:.4f}" if value >= 0.0001 else "p < 0.0001"

@@ -1,0 +1,127 @@
+"""
+The sheet on which people sort wrong answers into the paper's six classes, and what they found.
+"""
+
+import csv
+import io
+from collections import Counter
+from os import PathLike
+from typing import Any, Dict, List, NamedTuple, Sequence, Union
+
+from bidaf_plugin.analysis.error_classes import (
+    ERROR_CLASSES,
+    IMPRECISE_BOUNDARIES,
+    find_error_class,
+)
+from bidaf_plugin.analysis.html import render
+from bidaf_plugin.analysis.tables import FORMULA, align_columns
+from bidaf_plugin.analysis.wrong_answers import AnsweredQuestion
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.data.dataset_readers.squad_json import read_bytes
+
+COLUMNS = ("id", "class", "note", "question", "prediction", "answers", "overlap", "passage")
+
+
+class ErrorCounts(NamedTuple):
+    """How many wrong answers are in each class, by its name, and how many are in none yet."""
+
+    by_class: Dict[str, int]
+    num_unsorted: int
+
+
+def sheet_rows(sample: Sequence[AnsweredQuestion]) -> List[Dict[str, str]]:
+    """The rows of the sheet; where the answer overlaps with a gold answer the class is filled in."""
+    return [
+        {
+            "id": item.id,
+            "class": IMPRECISE_BOUNDARIES.name if item.has_overlap else "",
+            "note": "",
+            "question": item.question,
+            "prediction": item.prediction,
+            "answers": " | ".join(item.answers),
+            "overlap": "yes" if item.has_overlap else "no",
+            "passage": "".join(stretch.text for stretch in item.passage),
+        }
+        for item in sample
+    ]
+
+
+def sheet_as_html(sample: Sequence[AnsweredQuestion], title: str, description: str) -> str:
+    """
+    A page to read, tick and download the filled sheet from.
+
+    # Parameters
+
+    sample : `Sequence[AnsweredQuestion]`
+    title : `str`
+    description : `str`
+        Where the sample comes from. The page keeps what was ticked under this name when it is closed.
+    """
+    data: Dict[str, Any] = {
+        "key": description,
+        "columns": COLUMNS,
+        "formula": FORMULA.pattern,
+        "rows": sheet_rows(sample),
+        "classes": [error_class.name for error_class in ERROR_CLASSES],
+    }
+    return render(
+        "errors.html",
+        title=title,
+        description=description,
+        sample=sample,
+        classes=ERROR_CLASSES,
+        boundaries=IMPRECISE_BOUNDARIES.name,
+        data=data,
+    )
+
+
+def read_sheet(path: Union[str, PathLike]) -> ErrorCounts:
+    """
+    Counts the classes of a filled sheet. Spreadsheet programs write it with commas, semicolons or tabs.
+
+    # Raises
+
+    `DataError`, which names the line if a class is none of the six.
+    """
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 text; save the sheet as CSV in UTF-8") from error
+    header = text.partition("\n")[0]
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count))
+    if "class" not in (reader.fieldnames or ()):
+        raise DataError(f"{path}: expected a CSV file with a column 'class', found {header!r:.80}")
+    counts = Counter({error_class.name: 0 for error_class in ERROR_CLASSES})
+    num_unsorted = 0
+    try:
+        for row in reader:
+            value = (row["class"] or "").strip()
+            error_class = find_error_class(value)
+            if error_class is not None:
+                counts[error_class.name] += 1
+            elif not value:
+                num_unsorted += 1
+            else:
+                names = ", ".join(error_class.name for error_class in ERROR_CLASSES)
+                raise DataError(
+                    f"{path}, line {reader.line_num}: the class {value!r:.60} is not one of: {names} "
+                    "(or 1 to 6)"
+                )
+    except csv.Error as error:
+        raise DataError(f"{path}, line {reader.line_num}: not CSV ({error})") from error
+    return ErrorCounts(dict(counts), num_unsorted)
+
+
+def error_table(counts: ErrorCounts) -> str:
+    """The paper's table with the counts beside it."""
+    total = sum(counts.by_class.values())
+    rows = [["error type", "answers", "percent", "paper's percent"]]
+    for error_class in ERROR_CLASSES:
+        count = counts.by_class[error_class.name]
+        percent = f"{100 * count / total:.0f}" if total else "-"
+        rows.append([error_class.name, str(count), percent, str(error_class.paper_percent)])
+    rows.append(["in all", str(total), "100" if total else "-", "100"])
+    table = align_columns(rows)
+    if counts.num_unsorted:
+        table += f"\n\n{counts.num_unsorted:,} answers without a class are not counted."
+    return table

@@ -1,0 +1,196 @@
+"""
+The page that `allennlp bidaf report` writes of a training run.
+"""
+
+import json
+import os
+from copy import deepcopy
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from allennlp.common import Params
+
+from bidaf_plugin.analysis.attention_summary import AttentionSummary
+from bidaf_plugin.analysis.breakdown import break_down
+from bidaf_plugin.analysis.html import render
+from bidaf_plugin.analysis.line_chart import LineChart, line_chart
+from bidaf_plugin.analysis.scores import score_questions, summarize
+from bidaf_plugin.analysis.training_run import TrainingRun
+from bidaf_plugin.analysis.wrong_answers import AnsweredQuestion, answered_questions, draw_sample
+from bidaf_plugin.archives.trust import is_trusted
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
+
+Row = Tuple[str, ...]
+
+# No model is larger. It is only counted.
+_MAX_BYTES = 16 * 1024**3
+
+
+class AnswerReport(NamedTuple):
+    """
+    What a model answers to the questions of some data.
+
+    # Parameters
+
+    data : `str`
+        The name of the data.
+    scores : `Dict[str, float]`
+        The official scores.
+    breakdown : `Dict[str, List[Row]]`
+        By aspect, the rows of a table of groups of questions: label, number of questions, EM and F1.
+    sample : `List[AnsweredQuestion]`
+        Some questions.
+    wrong : `List[AnsweredQuestion]`
+        Some whose answers are no exact match.
+    num_wrong, num_overlapping : `int`
+        How many there are of those in all, and of those that overlap with a gold answer.
+    attention : `Dict[str, AttentionSummary]`
+        What the model attends to, by question id, where it is known.
+    """
+
+    data: str
+    scores: Dict[str, float]
+    breakdown: Dict[str, List[Row]]
+    sample: List[AnsweredQuestion]
+    wrong: List[AnsweredQuestion]
+    num_wrong: int
+    num_overlapping: int
+    attention: Dict[str, AttentionSummary] = {}
+
+    def passages(self) -> Dict[str, str]:
+        """The passages of the sample, by question id."""
+        return {q.id: "".join(part.text for part in q.passage) for q in self.sample}
+
+
+def report_answers(
+    data: str,
+    paragraphs: Sequence[Paragraph],
+    predictions: Mapping[str, str],
+    num_samples: int = 8,
+    seed: int = 0,
+) -> AnswerReport:
+    """Scores the predictions and draws samples of them."""
+    questions = [question for paragraph in paragraphs for question in paragraph.questions]
+    scores = score_questions(questions, predictions)
+    answered = answered_questions(paragraphs, predictions)
+    wrong = [question for question in answered if question.em < 1]
+    return AnswerReport(
+        os.path.basename(data),
+        summarize(scores),
+        {
+            aspect: [
+                (g.label, f"{g.num_questions:,}", f"{g.em:.2f}", f"{g.f1:.2f}") for g in groups
+            ]
+            for aspect, groups in break_down(scores).items()
+        },
+        draw_sample(answered, num_samples, seed),
+        draw_sample(wrong, num_samples, seed),
+        len(wrong),
+        sum(question.has_overlap for question in wrong),
+    )
+
+
+def report_as_html(run: TrainingRun, answers: Optional[AnswerReport] = None) -> str:
+    """The page, with as much as there is."""
+    parameters, no_parameters = count_parameters(run.config)
+    return render(
+        "report.html",
+        title=f"Training run {os.path.basename(os.path.abspath(run.folder))}",
+        facts=list_facts(run),
+        charts=list_charts(run),
+        metrics=tabulate_epochs(run),
+        parameters=parameters,
+        no_parameters=no_parameters,
+        answers=answers,
+        problems=run.problems,
+        config=json.dumps(run.config, indent=2, ensure_ascii=False),
+    )
+
+
+def list_facts(run: TrainingRun) -> List[Tuple[str, str]]:
+    """What to know of a run first: name and value."""
+    last = run.metrics or (run.epochs[-1] if run.epochs else {})
+    trainer = run.config.get("trainer")
+    trainer = trainer if isinstance(trainer, dict) else {}
+    num_epochs = trainer.get("num_epochs")
+    planned = f" of at most {num_epochs}" if num_epochs else ""
+    facts = [
+        ("state", "ended" if run.metrics else "in progress, or interrupted"),
+        ("epochs", f"{len(run.epochs)}{planned}"),
+    ]
+    if "best_epoch" in last:
+        best = [
+            f"{metric_label(key.removeprefix('best_validation_'))} {value:.4g}"
+            for key, value in last.items()
+            if key.startswith("best_validation_") and isinstance(value, (int, float))
+        ]
+        facts.append(("best epoch", f"{last['best_epoch']} ({', '.join(best)})"))
+    if "training_duration" in last:
+        facts.append(("training time", str(last["training_duration"]).partition(".")[0]))
+    memory = [
+        value
+        for key, value in last.items()
+        if key.startswith("peak_") and "memory" in key and isinstance(value, (int, float))
+    ]
+    if memory:
+        facts.append(("largest memory", f"{max(memory):,.0f} MB"))
+    for key in ("train_data_path", "validation_data_path"):
+        if run.config.get(key):
+            facts.append((key.removesuffix("_path").replace("_", " "), str(run.config[key])))
+    # AllenNLP takes the bare name as well.
+    optimizer = trainer.get("optimizer")
+    optimizer = dict(optimizer) if isinstance(optimizer, dict) else {"type": optimizer or ""}
+    name = str(optimizer.pop("type", ""))
+    facts.append(("optimizer", ", ".join([name, *(f"{k} {v}" for k, v in optimizer.items())])))
+    facts.append(("AllenNLP", run.version or "unknown"))
+    return facts
+
+
+def list_charts(run: TrainingRun) -> List[LineChart]:
+    """A chart for each metric, with a curve for training and one for validation."""
+    charts = []
+    for name, curves in run.curves().items():
+        drawn = {part: curve for part, curve in curves.items() if curve}
+        if drawn:
+            charts.append(line_chart(metric_label(name), drawn))
+    return charts
+
+
+def tabulate_epochs(run: TrainingRun) -> List[Row]:
+    """A row for each epoch with all that was measured, below a header."""
+    columns = [(part, name) for name, curves in run.curves().items() for part in sorted(curves)]
+    header = ["epoch", *(f"{part} {metric_label(name)}" for part, name in columns), "time"]
+    rows = [tuple(header)]
+    best_epoch = (run.epochs[-1] if run.epochs else {}).get("best_epoch")
+    for metrics in run.epochs:
+        values = [metrics.get(f"{part}_{name}") for part, name in columns]
+        shown = [f"{value:.4g}" if isinstance(value, (int, float)) else "" for value in values]
+        epoch = f"{metrics['epoch']}{' (best)' if metrics['epoch'] == best_epoch else ''}"
+        time = str(metrics.get("training_duration", "")).partition(".")[0]
+        rows.append((epoch, *shown, time))
+    return rows
+
+
+def metric_label(name: str) -> str:
+    """How people write it."""
+    return name.upper() if name in ("em", "f1") else name.replace("_", " ")
+
+
+def count_parameters(config: Dict[str, Any]) -> Tuple[List[Row], str]:
+    """The rows of a table of layers, or why there is none."""
+    from bidaf_plugin.analysis.parameter_table import count_parameters_by_layer
+    from bidaf_plugin.archives.config_check import check_config
+    from bidaf_plugin.archives.load import parameters_at_most
+
+    try:
+        if "members" in (config.get("model") or {}):
+            raise DataError("this is an ensemble; the parameters are those of its members")
+        if not is_trusted():
+            check_config(config, "this run")
+        with parameters_at_most(_MAX_BYTES, "this run"):
+            counts = count_parameters_by_layer(Params(deepcopy(config)))
+    except Exception as error:
+        # A config that makes no sense fails anywhere.
+        return [], str(error)
+    rows = [(layer.replace("_", " "), f"{count:,}") for layer, count in counts.items()]
+    return [*rows, ("in all", f"{sum(counts.values()):,}")], ""

@@ -1,0 +1,122 @@
+"""
+How much each word of a question and of its passage matters to the answer, through
+`allennlp.interpret`.
+"""
+
+from typing import Any, Dict, List, NamedTuple, Sequence
+
+import numpy
+import torch
+from allennlp.common.util import JsonDict
+from allennlp.data import Instance
+from allennlp.interpret import SaliencyInterpreter
+from allennlp.predictors import Predictor
+
+from bidaf_plugin.data.fields.windowed_text_field import WindowedTextField
+
+# The names of AllenNLP's interpreters.
+METHODS = ("simple-gradient", "integrated-gradient", "smooth-gradient")
+
+
+class SalientWord(NamedTuple):
+    """
+    before : `str`
+        What stands between the word before and this one.
+    word : `str`
+    score : `float`
+        The scores of a text are not negative and sum to 1 (or are all 0, if nothing matters).
+    """
+
+    before: str
+    word: str
+    score: float
+
+
+class Saliency(NamedTuple):
+    """
+    method : `str`
+        One of `METHODS`.
+    answer : `str`
+        What the scores explain: the model's answer.
+    question : `List[SalientWord]`
+    passage : `List[SalientWord]`
+    """
+
+    method: str
+    answer: str
+    question: List[SalientWord]
+    passage: List[SalientWord]
+
+    def to_json(self) -> Dict[str, Any]:
+        texts = {"question": self.question, "passage": self.passage}
+        return {
+            "method": self.method,
+            "answer": self.answer,
+            **{
+                name: [{"word": word, "score": round(score, 6)} for _, word, score in words]
+                for name, words in texts.items()
+            },
+        }
+
+
+def find_saliency(
+    predictor: Predictor, record: JsonDict, method: str = METHODS[0], seed: int = 0
+) -> Saliency:
+    """
+    # Parameters
+
+    predictor : `Predictor`
+        A `SpanPredictor` or a `ClozePredictor`.
+    record : `JsonDict`
+        What the predictor takes: a `question` and a `passage`.
+    method : `str`, optional (default = `"simple-gradient"`)
+        One of `METHODS`: the gradient of the loss times the vector of the word; its integral on the way
+        from zero vectors ([Sundararajan et al., 2017](https://arxiv.org/abs/1703.01365)); or the
+        gradient averaged over noise ([Smilkov et al., 2017](https://arxiv.org/abs/1706.03825)).
+    seed : `int`, optional (default = `0`)
+        For the noise.
+    """
+    instance = predictor._json_to_instance(record)
+    answer = predictor.predict_json(record)
+    interpreter = SaliencyInterpreter.by_name(method)(predictor)
+    # Where no word matters AllenNLP divides by zero.
+    with torch.random.fork_rng(), numpy.errstate(invalid="ignore"):
+        torch.manual_seed(seed)
+        gradients = interpreter.saliency_interpret_from_json(record)["instance_1"]
+    # Gradients come in the reverse order.
+    passage_scores, question_scores = (
+        numpy.nan_to_num(numpy.array(gradients[f"grad_input_{number}"])) for number in (1, 2)
+    )
+    if isinstance(instance["passage"], WindowedTextField):
+        passage_scores = _sum_over_windows(passage_scores, instance["passage"])
+    best = answer["best_span_str"] if "best_span_str" in answer else answer["best_entity"]
+    return Saliency(
+        method,
+        best or "",
+        _salient_words(instance, "question", question_scores),
+        _salient_words(instance, "passage", passage_scores),
+    )
+
+
+def _sum_over_windows(scores: numpy.ndarray, passage: WindowedTextField) -> numpy.ndarray:
+    """A word counts in each window that it is in. Shape: (num_words,)"""
+    positions = passage.word_positions().reshape(-1)
+    summed = numpy.zeros(len(passage))
+    numpy.add.at(summed, positions[positions >= 0], scores[positions >= 0])
+    return summed
+
+
+def _salient_words(instance: Instance, name: str, scores: Sequence[float]) -> List[SalientWord]:
+    metadata, tokens = instance["metadata"], instance[name].tokens
+    if any(token.idx is None for token in tokens):
+        # Entities have all the same text in their tokens.
+        words = metadata[name].split()
+        starts = ["" if place == 0 else " " for place in range(len(words))]
+    else:
+        words = [token.text for token in tokens]
+        ends = [0, *(token.idx + len(token.text) for token in tokens)]
+        starts = [metadata[name][end : token.idx] for end, token in zip(ends, tokens, strict=False)]
+    return [
+        SalientWord(before, word, float(score))
+        for before, word, score in zip(starts, words, scores, strict=True)
+    ]

@@ -1,0 +1,122 @@
+"""
+Answers that are no exact match, with what people need to see why.
+"""
+
+import random
+import re
+from itertools import groupby
+from typing import List, Mapping, NamedTuple, Sequence, Tuple
+
+from bidaf_plugin.analysis.scores import QuestionScore, score_questions
+from bidaf_plugin.data.dataset_readers.squad_json import Paragraph, Question
+
+Span = Tuple[int, int]
+
+# By whether a stretch of a passage is in a gold answer, and whether it is in the prediction.
+_KINDS = {(False, False): "", (True, False): "right", (False, True): "wrong", (True, True): "both"}
+
+
+class MarkedText(NamedTuple):
+    """A stretch of a passage: in a gold answer ("right"), the prediction ("wrong"), "both", or ""."""
+
+    text: str
+    kind: str
+
+
+class AnsweredQuestion(NamedTuple):
+    """
+    A question, the gold answers and what was predicted.
+
+    # Parameters
+
+    id, question, prediction : `str`
+    answers : `List[str]`
+        The gold answers, each once.
+    em, f1 : `float`
+        From 0 to 1.
+    passage : `List[MarkedText]`
+        Its stretches, in order.
+    has_overlap : `bool`
+        Whether the prediction overlaps with a gold answer in the passage. A prediction file does not
+        say where an answer was found, so any place in the passage where it stands will do; if there is
+        none, words in common will.
+    """
+
+    id: str
+    question: str
+    prediction: str
+    answers: List[str]
+    em: float
+    f1: float
+    passage: List[MarkedText]
+    has_overlap: bool
+
+
+def answered_questions(
+    paragraphs: Sequence[Paragraph], predictions: Mapping[str, str]
+) -> List[AnsweredQuestion]:
+    """All questions that have a prediction, in the order of the data."""
+    pairs = [(paragraph, question) for paragraph in paragraphs for question in paragraph.questions]
+    scores = score_questions([question for _, question in pairs], predictions)
+    return [
+        _mark(paragraph.passage, question, score)
+        for (paragraph, question), score in zip(pairs, scores, strict=True)
+        if score.prediction is not None
+    ]
+
+
+def draw_sample(
+    questions: Sequence[AnsweredQuestion], size: int, seed: int
+) -> List[AnsweredQuestion]:
+    """So many questions drawn at random, or all if there are not as many; in the order of the data."""
+    places = random.Random(seed).sample(range(len(questions)), min(size, len(questions)))
+    return [questions[place] for place in sorted(places)]
+
+
+def _mark(passage: str, question: Question, score: QuestionScore) -> AnsweredQuestion:
+    prediction = score.prediction or ""
+    gold = [(answer.start, answer.end) for answer in question.answers]
+    predicted = find_text(prediction, passage)
+    overlapping = [span for span in predicted if any(_overlap(span, other) for other in gold)]
+    return AnsweredQuestion(
+        question.id,
+        question.text,
+        prediction,
+        list(dict.fromkeys(score.answers)),
+        score.em,
+        score.f1,
+        # Of several places where it stands, those at a gold answer are the likely ones.
+        mark_passage(passage, gold, overlapping or predicted),
+        bool(overlapping) or (not predicted and score.f1 > 0),
+    )
+
+
+def find_text(text: str, passage: str) -> List[Span]:
+    """Where a text stands in a passage; systems that join tokens differ from it in blanks."""
+    words = text.split()
+    # Not within a number or a word: "7" is not in "1871".
+    pattern = r"(?<!\w)" if words and words[0][0].isalnum() else ""
+    pattern += r"\s*".join(map(re.escape, words))
+    pattern += r"(?!\w)" if words and words[-1][-1].isalnum() else ""
+    return [match.span() for match in re.finditer(pattern, passage)] if words else []
+
+
+def mark_passage(passage: str, gold: Sequence[Span], predicted: Sequence[Span]) -> List[MarkedText]:
+    """The passage in as few stretches as can be, none of which is partly in an answer."""
+    cuts = sorted({0, len(passage), *(cut for span in [*gold, *predicted] for cut in span)})
+    kinds = [
+        _KINDS[
+            any(_overlap(stretch, span) for span in gold),
+            any(_overlap(stretch, span) for span in predicted),
+        ]
+        for stretch in zip(cuts, cuts[1:], strict=False)
+    ]
+    stretches = []
+    for kind, group in groupby(range(len(kinds)), key=lambda place: kinds[place]):
+        places = list(group)
+        stretches.append(MarkedText(passage[cuts[places[0]] : cuts[places[-1] + 1]], kind))
+    return stretches
+
+
+def _overlap(first: Span, second: Span) -> bool:
+    return first[0] < second[1] and second[0] < first[1]

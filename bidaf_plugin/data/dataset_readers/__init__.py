@@ -1,0 +1,2 @@
+from bidaf_plugin.data.dataset_readers.cloze_reader import BidafClozeReader as BidafClozeReader
+from bidaf_plugin.data.dataset_readers.squad_reader import BidafSquadReader as BidafSquadReader

@@ -1,0 +1,234 @@
+import gc
+import logging
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence
+
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.util import lazy_groups_of
+from allennlp.data import DatasetReader, Instance, TokenIndexer, Tokenizer
+from overrides import overrides
+
+from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.data.dataset_readers.squad_instances import make_instance, make_instances
+from bidaf_plugin.data.dataset_readers.squad_json import (
+    Answer,
+    Paragraph,
+    Question,
+    parse_squad_json,
+    read_bytes,
+    read_squad_json,
+)
+from bidaf_plugin.data.dataset_readers.token_cache import TokenCache, TokenizedParagraph
+from bidaf_plugin.data.dataset_readers.token_spans import (
+    character_offsets,
+    find_token_span,
+    with_offsets,
+)
+from bidaf_plugin.data.fields import SharedTextField
+from bidaf_plugin.data.token_indexers import WordIdIndexer
+from bidaf_plugin.data.tokenizers import PtbTokenizer
+
+logger = logging.getLogger(__name__)
+
+# Enough that the tokenizer can work on many texts at once.
+_PARAGRAPHS_AT_ONCE = 256
+
+
+@DatasetReader.register("bidaf_squad")
+class BidafSquadReader(DatasetReader):
+    """
+    Reads [SQuAD](https://arxiv.org/abs/1606.05250) files, those of
+    [SQuAD 2.0](https://arxiv.org/abs/1806.03822) too: JSON, plain or gzipped, path or URL, with or
+    without answers. Each paragraph is tokenised once, and its tokens are shared by its questions.
+
+    An `Instance` has the fields
+
+    - `question` and `passage` : `TextField`.
+    - `answer_spans` : `AnswerSpansField`, shape `(num_answers, 2)`: first and last (inclusive) token
+      of each gold answer, in the order of the file; -1 and -1 where none is known, -2 and -2 where
+      the file says that the question cannot be answered (`is_impossible`). An answer covers all tokens
+      that overlap its characters. Which of them is learned is the output layer's choice.
+    - `metadata` : `id`, `question`, `passage` (texts), `question_tokens`, `passage_tokens` (with
+      character offsets) and `answers` (gold texts).
+
+    Registered as a `DatasetReader` with name "bidaf_squad".
+
+    # Parameters
+
+    tokenizer : `Tokenizer`, optional (default = `PtbTokenizer()`)
+        For passages.
+    question_tokenizer : `Tokenizer`, optional (default = `tokenizer`)
+        For questions. The authors cut compounds in contexts but not in questions: `{"type": "ptb",
+        "split_compounds": false, "whole_compounds": true}`.
+    token_indexers : `Dict[str, TokenIndexer]`, optional
+        Default: `{"tokens": WordIdIndexer(lowercase_tokens=True)}`.
+    max_question_length : `int`, optional (default = `None`)
+        Questions with more tokens are left out. For the training reader only (the authors: 30).
+    max_passage_length : `int`, optional (default = `None`)
+        Passages are cut after this many tokens, and questions with an answer that ends beyond are
+        left out. For the training reader only (the authors: 400). Give `validation_dataset_reader`
+        neither limit: the score is over all questions and whole passages. Text that comes through
+        `text_to_instance` is never cut.
+    cache_dir : `str`, optional (default = `None`)
+        A folder in which the tokens of every file that is read are kept, for reading it again in a
+        moment: see `TokenCache`. For tokenizers "ptb" only.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Optional[Tokenizer] = None,
+        question_tokenizer: Optional[Tokenizer] = None,
+        token_indexers: Optional[Dict[str, TokenIndexer]] = None,
+        max_question_length: Optional[int] = None,
+        max_passage_length: Optional[int] = None,
+        cache_dir: Optional[str] = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
+        )
+        self._tokenizer = tokenizer or PtbTokenizer()
+        self._question_tokenizer = question_tokenizer or self._tokenizer
+        self._token_indexers = token_indexers or {"tokens": WordIdIndexer(lowercase_tokens=True)}
+        self._max_question_length = max_question_length
+        self._max_passage_length = max_passage_length
+        self._cache = None if cache_dir is None else self._make_cache(cache_dir)
+
+    def _make_cache(self, cache_dir: str) -> TokenCache:
+        settings = []
+        for tokenizer in (self._tokenizer, self._question_tokenizer):
+            if not isinstance(tokenizer, PtbTokenizer):
+                raise ConfigurationError(
+                    "cache_dir works with tokenizers of type 'ptb' only, for passages and for "
+                    f"questions; found {type(tokenizer).__name__}"
+                )
+            settings.append(tokenizer.settings)
+        return TokenCache(cache_dir, settings)
+
+    @overrides
+    def _read(self, file_path: str) -> Iterable[Instance]:
+        paragraphs = self._read_paragraphs(file_path)
+        num_left_out = 0
+        while True:
+            with _paused_garbage_collection():
+                block = list(islice(paragraphs, _PARAGRAPHS_AT_ONCE))
+                instances = [
+                    instance
+                    for item in block
+                    for instance in make_instances(
+                        item, self._max_question_length, self._max_passage_length
+                    )
+                ]
+            if not block:
+                break
+            for instance in instances:
+                if instance is None:
+                    num_left_out += 1
+                else:
+                    yield instance
+        if num_left_out:
+            logger.info(
+                "%s: %d questions left out by the length limits (question %s, passage %s tokens)",
+                file_path,
+                num_left_out,
+                self._max_question_length,
+                self._max_passage_length,
+            )
+
+    def _read_paragraphs(self, file_path: str) -> Iterator[TokenizedParagraph]:
+        # Whole paragraphs are dealt out to workers, so that no two workers tokenise the same one.
+        if self._cache is None:
+            yield from self._tokenize(self.shard_iterable(read_squad_json(file_path)))
+        else:
+            content = read_bytes(file_path)
+            paragraphs = self._cache.load(content)
+            if paragraphs is None:
+                paragraphs = list(self._tokenize(parse_squad_json(content, file_path)))
+                self._cache.save(content, paragraphs)
+            yield from self.shard_iterable(paragraphs)
+
+    def _tokenize(self, paragraphs: Iterable[Paragraph]) -> Iterator[TokenizedParagraph]:
+        for block in lazy_groups_of(paragraphs, _PARAGRAPHS_AT_ONCE):
+            passage_tokens = iter(self._tokenizer.batch_tokenize([p.passage for p in block]))
+            question_tokens = iter(
+                self._question_tokenizer.batch_tokenize(
+                    [q.text for p in block for q in p.questions]
+                )
+            )
+            for paragraph in block:
+                yield TokenizedParagraph(
+                    paragraph,
+                    with_offsets(next(passage_tokens), paragraph.passage),
+                    list(islice(question_tokens, len(paragraph.questions))),
+                )
+
+    @overrides(check_signature=False)
+    def text_to_instance(  # type: ignore[override]
+        self,
+        question: str,
+        passage: str,
+        id: Optional[str] = None,
+        answers: Sequence[Answer] = (),
+        is_impossible: bool = False,
+    ) -> Instance:
+        """
+        # Parameters
+
+        question : `str`
+        passage : `str`
+        id : `str`, optional
+            Given back with the prediction.
+        answers : `Sequence[Answer]`, optional
+            Gold answers, for a loss and a score.
+        is_impossible : `bool`, optional (default = `False`)
+            Whether the passage is known not to answer the question.
+        """
+        question_tokens = self._question_tokenizer.tokenize(question)
+        passage_tokens = with_offsets(self._tokenizer.tokenize(passage), passage)
+        for name, tokens in (("question", question_tokens), ("passage", passage_tokens)):
+            if not tokens:
+                raise DataError(f"the {name} is empty")
+        starts, ends = character_offsets(passage_tokens)
+        spans = [find_token_span(starts, ends, answer) for answer in answers]
+        if None in spans:
+            raise DataError(f"the answer {answers[spans.index(None)]} is not inside the passage")
+        return make_instance(
+            Question("" if id is None else id, question, list(answers), is_impossible),
+            question_tokens,
+            passage,
+            SharedTextField(passage_tokens),
+            spans,
+        )
+
+    def paragraphs_to_instances(self, paragraphs: Iterable[Paragraph]) -> List[Instance]:
+        """
+        Many questions at once, as `text_to_instance` makes them but in a fraction of the time, and
+        with one passage field for all questions on a paragraph.
+        """
+        return [
+            instance
+            for item in self._tokenize(paragraphs)
+            for instance in make_instances(item)
+            if instance is not None
+        ]
+
+    @overrides
+    def apply_token_indexers(self, instance: Instance) -> None:
+        instance.fields["question"].token_indexers = self._token_indexers  # type: ignore
+        instance.fields["passage"].token_indexers = self._token_indexers  # type: ignore
+
+
+@contextmanager
+def _paused_garbage_collection() -> Iterator[None]:
+    """
+    For code that makes very many objects that stay: Python would look through all of them again and
+    again for garbage, which takes longer than making them.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

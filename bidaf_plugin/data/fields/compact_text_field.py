@@ -1,0 +1,101 @@
+from copy import deepcopy
+from typing import Dict, List, Optional, Sequence
+
+from allennlp.data import Token, TokenIndexer, Vocabulary
+from allennlp.data.fields import TextField
+from allennlp.data.fields.text_field import TextFieldTensors
+from overrides import overrides
+
+from bidaf_plugin.data.token_indexers import WordIndexer
+from bidaf_plugin.data.tokenizers import TextTokens
+
+Counts = Dict[str, Dict[str, int]]
+
+
+class CompactTextField(TextField):
+    """
+    A `TextField` that needs little memory when its indexers are `WordIndexer`s: the indices are then
+    taken from a table when a batch is made, and not kept. It also needs little time when its tokens are
+    `TextTokens`. With other tokens or other indexers it works like a plain `TextField`.
+    """
+
+    __slots__ = ["_vocab"]
+
+    def __init__(
+        self, tokens: Sequence[Token], token_indexers: Optional[Dict[str, TokenIndexer]] = None
+    ) -> None:
+        # TextField looks at every token, which would be made for that purpose.
+        super().__init__([] if isinstance(tokens, TextTokens) else tokens, token_indexers)
+        self.tokens = tokens  # type: ignore[misc]
+        # The vocabulary that the field was indexed with.
+        self._vocab: Optional[Vocabulary] = None
+
+    @overrides
+    def count_vocab_items(self, counter: Counts) -> None:
+        words = words_of(self.tokens)
+        for indexer in self.token_indexers.values():
+            if isinstance(indexer, WordIndexer):
+                indexer.count_words(words, counter)
+            else:
+                for token in self.tokens:
+                    indexer.count_vocab_items(token, counter)
+
+    @overrides
+    def index(self, vocab: Vocabulary) -> None:
+        self._vocab = vocab
+        # Of indexers without a table.
+        self._indexed_tokens = {}  # type: ignore[misc]
+        for name, indexer in self.token_indexers.items():
+            if not isinstance(indexer, WordIndexer):
+                self._indexed_tokens[name] = indexer.tokens_to_indices(self.tokens, vocab)
+            elif isinstance(self.tokens, TextTokens):
+                # Made now, so that the first batch need not wait for it.
+                indexer.table(self.tokens.lexicon, vocab)
+
+    @overrides
+    def get_padding_lengths(self) -> Dict[str, int]:
+        if self._vocab is None:
+            return super().get_padding_lengths()
+        padding_lengths = {}
+        for name, indexer in self.token_indexers.items():
+            if isinstance(indexer, WordIndexer):
+                lengths = {indexer.output_name: len(self.tokens)}
+            else:
+                lengths = indexer.get_padding_lengths(self._indexed_tokens[name])
+            for key, length in lengths.items():
+                padding_lengths[f"{name}___{key}"] = length
+        return padding_lengths
+
+    @overrides
+    def as_tensor(self, padding_lengths: Dict[str, int]) -> TextFieldTensors:
+        if self._vocab is None:
+            return super().as_tensor(padding_lengths)
+        tensors = {}
+        for name, indexer in self.token_indexers.items():
+            if isinstance(indexer, WordIndexer):
+                indices = indexer.tokens_to_indices(self.tokens, self._vocab)
+            else:
+                indices = self._indexed_tokens[name]
+            prefix = f"{name}___"
+            lengths = {
+                key.removeprefix(prefix): length
+                for key, length in padding_lengths.items()
+                if key.startswith(prefix)
+            }
+            tensors[name] = indexer.as_padded_tensor_dict(indices, lengths)
+        return tensors
+
+    @overrides
+    def duplicate(self) -> "CompactTextField":
+        indexers = None if self._token_indexers is None else dict(self._token_indexers)
+        copied = type(self)(deepcopy(self.tokens), indexers)
+        copied._indexed_tokens = deepcopy(self._indexed_tokens)  # type: ignore[misc]
+        copied._vocab = self._vocab
+        return copied
+
+
+def words_of(tokens: Sequence[Token]) -> List[str]:
+    """The texts of tokens, which need not be made for that."""
+    if isinstance(tokens, TextTokens):
+        return tokens.words()
+    return [token.ensure_text() for token in tokens]

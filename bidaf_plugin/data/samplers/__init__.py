@@ -1,0 +1,4 @@
+from bidaf_plugin.data.samplers.bidaf_bucket_sampler import BidafBucketSampler as BidafBucketSampler
+from bidaf_plugin.data.samplers.window_budget_sampler import (
+    WindowBudgetSampler as WindowBudgetSampler,
+)

@@ -1,0 +1,109 @@
+from collections.abc import Sequence
+from typing import Any, Iterator, List, Tuple, Union, overload
+
+import numpy
+from allennlp.data import Token
+
+from bidaf_plugin.data.tokenizers.lexicon import Lexicon
+from bidaf_plugin.data.tokenizers.token_table import TokenTable
+
+
+class TextTokens(Sequence):
+    """
+    The tokens of a text: a sequence that makes `Token`s when asked for them and keeps rows of a
+    `TokenTable` otherwise. It cannot be changed.
+
+    # Parameters
+
+    text : `str`
+        What the tokens were cut from: `text[token.idx : token.idx_end] == token.text`.
+    table : `TokenTable`
+    first_row : `int`
+    end_row : `int`
+        One past the last row.
+    """
+
+    __slots__ = ["text", "_table", "_first_row", "_end_row"]
+
+    def __init__(self, text: str, table: TokenTable, first_row: int, end_row: int) -> None:
+        self.text = text
+        self._table = table
+        self._first_row = first_row
+        self._end_row = end_row
+
+    @property
+    def lexicon(self) -> Lexicon:
+        return self._table.lexicon
+
+    @property
+    def word_numbers(self) -> numpy.ndarray:
+        """The words, as their numbers in the lexicon."""
+        return self._table.word_numbers[self._first_row : self._end_row]
+
+    @property
+    def starts(self) -> numpy.ndarray:
+        """The first character of each token."""
+        return self._table.starts[self._first_row : self._end_row]
+
+    @property
+    def ends(self) -> numpy.ndarray:
+        """One past the last character of each token."""
+        return self._table.ends[self._first_row : self._end_row]
+
+    def words(self) -> List[str]:
+        words = self._table.lexicon.words
+        return [words[number] for number in self.word_numbers.tolist()]
+
+    def __len__(self) -> int:
+        return self._end_row - self._first_row
+
+    def __iter__(self) -> Iterator[Token]:
+        return map(Token, self.words(), self.starts.tolist(), self.ends.tolist())
+
+    @overload
+    def __getitem__(self, index: int) -> Token: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "TextTokens": ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[Token, "TextTokens"]:
+        if isinstance(index, slice):
+            first, end, step = index.indices(len(self))
+            if step != 1:
+                raise IndexError("tokens of a text are taken in one piece")
+            first_row = self._first_row + first
+            return TextTokens(
+                self.text, self._table, first_row, max(first_row, self._first_row + end)
+            )
+        row = range(self._first_row, self._end_row)[index]
+        return Token(
+            self.lexicon.words[self._table.word_numbers[row]],
+            int(self._table.starts[row]),
+            int(self._table.ends[row]),
+        )
+
+    def __str__(self) -> str:
+        return str(list(self))
+
+    __repr__ = __str__
+
+    def to_json(self) -> List[str]:
+        """What AllenNLP's `sanitize` makes of a list of tokens."""
+        return self.words()
+
+    def __deepcopy__(self, memo: Any) -> "TextTokens":
+        return self
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        # Without the table and its lexicon, which belong to many texts.
+        return _receive, (self.text, self.starts.copy(), self.ends.copy())
+
+
+# The words of the texts that came from other processes.
+_RECEIVED_WORDS = Lexicon()
+
+
+def _receive(text: str, starts: numpy.ndarray, ends: numpy.ndarray) -> TextTokens:
+    words = (text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True))
+    table = TokenTable(_RECEIVED_WORDS, _RECEIVED_WORDS.numbers(words), starts, ends)
+    return TextTokens(text, table, 0, len(starts))

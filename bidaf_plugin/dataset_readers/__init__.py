@@ -1,2 +1,0 @@
-from bidaf_plugin.dataset_readers.cloze_reader import BidafClozeReader as BidafClozeReader
-from bidaf_plugin.dataset_readers.squad_reader import BidafSquadReader as BidafSquadReader

@@ -1,2 +1,0 @@
-from bidaf_plugin.evaluation.ensemble import answer_together as answer_together
-from bidaf_plugin.evaluation.question_evaluator import QuestionEvaluator as QuestionEvaluator

@@ -1,4 +1,0 @@
-from bidaf_plugin.fields.answer_spans_field import AnswerSpansField as AnswerSpansField
-from bidaf_plugin.fields.compact_text_field import CompactTextField as CompactTextField
-from bidaf_plugin.fields.question_metadata import QuestionMetadata as QuestionMetadata
-from bidaf_plugin.fields.shared_text_field import SharedTextField as SharedTextField

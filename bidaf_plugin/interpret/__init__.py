@@ -1,2 +1,0 @@
-from bidaf_plugin.interpret.any_indexer_hotflip import AnyIndexerHotflip as AnyIndexerHotflip
-from bidaf_plugin.interpret.each_word_gradient import EachWordGradient as EachWordGradient

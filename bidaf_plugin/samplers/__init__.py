@@ -1,2 +1,0 @@
-from bidaf_plugin.samplers.bidaf_bucket_sampler import BidafBucketSampler as BidafBucketSampler
-from bidaf_plugin.samplers.window_budget_sampler import WindowBudgetSampler as WindowBudgetSampler

@@ -1,0 +1,122 @@
+"""
+The repairs of AllenNLP that are a few lines each.
+"""
+
+import logging
+import os
+import signal
+import warnings
+from difflib import get_close_matches
+from os import PathLike
+from typing import Any, List, Optional, Union
+
+import numpy
+import torch
+from allennlp.common import Params, cached_transformers, registrable
+from allennlp.common import logging as allennlp_logging
+from allennlp.common import util as allennlp_util
+from allennlp.training import util as training_util
+
+from bidaf_plugin.common.errors import DataError, install_error_messages
+from bidaf_plugin.common.folders import check_folder
+
+
+def allow_numpy_numbers() -> None:
+    """
+    `torch.load` refuses everything but tensors and plain Python by default, which is right, but the
+    `cosine` scheduler and metrics of other models put numpy numbers into the training state. Numbers
+    are harmless, so they are allowed; nothing else is.
+    """
+    scalar: Any = numpy.float64(0.0).__reduce__()[0]
+    number_types = [numpy.dtypes.Float64DType, numpy.dtypes.Float32DType, numpy.dtypes.Int64DType]
+    torch.serialization.add_safe_globals([scalar, numpy.dtype, *number_types])
+
+
+def silence_known_warnings() -> None:
+    """AllenNLP's trainer warns on every run about calls that no user can change."""
+    warnings.filterwarnings("ignore", message=r".*torch\.cuda\.amp", category=FutureWarning)
+
+
+def suggest_names() -> None:
+    """The message about an unknown name in a config says which one may have been meant."""
+
+    def find_similar(name: str, available: List[str]) -> Optional[str]:
+        return next(iter(get_close_matches(name, available, 1)), None)
+
+    registrable._get_suggestion = find_similar
+
+
+def load_tokenizers_of_transformers() -> None:
+    """
+    AllenNLP says whether special tokens are wanted when it loads a tokenizer, which transformers no
+    longer takes, and again each time it uses it, which is enough.
+    """
+    get_tokenizer = cached_transformers.get_tokenizer
+
+    def get(model_name: str, add_special_tokens: bool = True, **kwargs: Any) -> Any:
+        return get_tokenizer(model_name, **kwargs)
+
+    cached_transformers.get_tokenizer = get
+
+
+def show_errors_as_sentences() -> None:
+    """
+    `allennlp train` sets an exception hook of its own when it starts to log, which writes the
+    traceback into the log; ours goes before it.
+    """
+    install_error_messages()
+    prepare_global_logging = allennlp_logging.prepare_global_logging
+    if getattr(prepare_global_logging, "shows_one_sentence", False):
+        return
+
+    def prepare(serialization_dir: Union[str, PathLike], *args: Any, **kwargs: Any) -> None:
+        prepare_global_logging(serialization_dir, *args, **kwargs)
+        install_error_messages()
+        # A disk that is full gets its sentence, and not a traceback for every line of the log before it.
+        logging.raiseExceptions = bool(os.environ.get("ALLENNLP_DEBUG"))
+
+    prepare.shows_one_sentence = True  # type: ignore[attr-defined]
+    allennlp_logging.prepare_global_logging = prepare
+
+
+def let_workers_end() -> None:
+    """
+    The `allennlp` command turns SIGTERM into an exception. The workers of a data loader inherit that,
+    and would show a traceback when they are told to end because another one has failed.
+    """
+    if signal.getsignal(signal.SIGTERM) is not allennlp_util._handle_sigterm:
+        return
+    process = os.getpid()
+
+    def raise_or_end(signal_number: int, frame: Any) -> None:
+        if os.getpid() == process:
+            allennlp_util._handle_sigterm(signal_number, frame)
+        signal.signal(signal_number, signal.SIG_DFL)
+        os.kill(os.getpid(), signal_number)
+
+    signal.signal(signal.SIGTERM, raise_or_end)
+
+
+def check_before_training() -> None:
+    """`allennlp train` finds out now, and not with its first checkpoint, that it cannot write."""
+    create_serialization_dir = training_util.create_serialization_dir
+    if getattr(create_serialization_dir, "checks_the_folder", False):
+        return
+
+    def create(params: Params, serialization_dir: Union[str, PathLike], *args: Any) -> None:
+        if not isinstance(params.params, dict):
+            raise DataError(f"the config must be a JSON object, found {params.params!r:.60}")
+        for key, value in params.as_flat_dict().items():
+            if isinstance(value, int) and abs(value) >= 2**63:
+                raise DataError(f"in the config: {key}: {value} is too large a number")
+        check_folder(str(serialization_dir))
+        try:
+            create_serialization_dir(params, serialization_dir, *args)
+        except KeyError as error:
+            # AllenNLP wants to show both values of a key that only one of the configs has.
+            raise DataError(
+                f"{serialization_dir} was begun with another config, which has no {error}"
+            ) from error
+
+    create.checks_the_folder = True  # type: ignore[attr-defined]
+    training_util.create_serialization_dir = create

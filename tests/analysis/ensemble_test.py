@@ -1,0 +1,94 @@
+import gc
+import weakref
+from typing import Any, List
+
+import pytest
+
+from bidaf_plugin.analysis import ensemble
+from bidaf_plugin.analysis.ensemble import (
+    EnsembleAnswers,
+    EnsembleScore,
+    answer_together,
+    format_scores,
+    score_together,
+)
+from bidaf_plugin.archives import load_span_predictor
+from bidaf_plugin.data.dataset_readers.squad_json import read_squad_json
+from bidaf_plugin.predictors import SpanPredictor
+from tests.helpers import TINY_SQUAD
+
+PARAGRAPHS = list(read_squad_json(TINY_SQUAD))
+RULES = ["votes", "spans", "mean", "product"]
+
+
+class TestAnswerTogether:
+    def test_one_at_a_time_is_the_same(
+        self, tiny_members: List[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # In groups of two questions, where the models answer one after the other.
+        monkeypatch.setattr(ensemble, "_QUESTIONS_AT_ONCE", 2)
+        at_once = answer_together(tiny_members, PARAGRAPHS, RULES)
+        in_turns = answer_together(tiny_members, PARAGRAPHS, RULES, one_at_a_time=True)
+        assert at_once == in_turns
+        assert list(at_once.single) == tiny_members
+        assert list(at_once.together) == RULES
+        ids = [question.id for paragraph in PARAGRAPHS for question in paragraph.questions]
+        for answers in [*at_once.single.values(), *at_once.together.values()]:
+            assert list(answers) == ids
+
+    def test_single_answers_are_those_of_the_predictor(self, tiny_members: List[str]) -> None:
+        answers = answer_together(tiny_members, PARAGRAPHS, ["votes"])
+        for member in tiny_members:
+            predictor = load_span_predictor(member)
+            for paragraph in PARAGRAPHS:
+                for question in paragraph.questions:
+                    answer = predictor.predict(question.text, paragraph.passage)
+                    assert answers.single[member][question.id] == answer["best_span_str"]
+
+    def test_one_model_is_in_memory_at_a_time(
+        self, tiny_members: List[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        loaded: List[weakref.ref] = []
+        load_member = ensemble.load_member
+
+        def count(*args: Any, **kwargs: Any) -> SpanPredictor:
+            gc.collect()
+            assert not any(reference() is not None for reference in loaded)
+            predictor = load_member(*args, **kwargs)
+            loaded.append(weakref.ref(predictor._model))
+            return predictor
+
+        monkeypatch.setattr(ensemble, "load_member", count)
+        answer_together(tiny_members, PARAGRAPHS, ["votes"], one_at_a_time=True)
+        # Each was also looked at in the beginning.
+        assert len(loaded) == 2 * 3
+
+    def test_a_limit_of_the_answer_s_length(self, tiny_members: List[str]) -> None:
+        answers = answer_together(tiny_members[:2], PARAGRAPHS, RULES, max_answer_length=1)
+        for predictions in answers.together.values():
+            assert not any(" " in text for text in predictions.values())
+
+
+class TestScoreTogether:
+    def test_scores_every_model_and_every_rule(self) -> None:
+        gold = {
+            question.id: question.answers[0].text if question.answers else ""
+            for paragraph in PARAGRAPHS
+            for question in paragraph.questions
+        }
+        wrong = dict.fromkeys(gold, "elsewhere")
+        answers = EnsembleAnswers({"a": gold, "b": wrong}, {"votes": gold})
+        scores = score_together(answers, PARAGRAPHS)
+        assert [score.answers_of for score in scores] == ["a", "b", "votes"]
+        assert scores[0].em == scores[2].em == 100
+        assert scores[1] == EnsembleScore("b", 0.0, 0.0)
+        table = format_scores(scores).splitlines()
+        assert table[0].split() == ["answers", "of", "EM", "F1"]
+        assert table[2].split() == ["b", "0.00", "0.00"]
+
+    def test_without_gold_answers_there_is_no_score(self) -> None:
+        paragraph = PARAGRAPHS[0]
+        bare = paragraph._replace(
+            questions=[question._replace(answers=[]) for question in paragraph.questions]
+        )
+        assert score_together(EnsembleAnswers({}, {}), [bare]) == []

@@ -1,0 +1,133 @@
+import json
+from pathlib import Path
+from typing import Any, Dict
+
+import pytest
+from allennlp.common import Params
+from allennlp.data import DataLoader
+from allennlp.evaluation import Evaluator
+from allennlp.evaluation.evaluator import SimpleEvaluator
+from allennlp.models.archival import Archive, load_archive
+from allennlp.predictors import Predictor
+
+from bidaf_plugin.analysis import QuestionEvaluator
+from bidaf_plugin.common.errors import DataError
+from tests.cloze_helpers import TINY_CLOZE
+from tests.helpers import FIXTURES
+
+SAMPLE = FIXTURES / "squad" / "sample_dev.json"
+
+
+@pytest.fixture
+def archive(tiny_archive: Path) -> Archive:
+    return load_archive(tiny_archive)
+
+
+def make_loader(archive: Archive, **settings: object) -> DataLoader:
+    params = {"batch_sampler": {"type": "bidaf_bucket", "batch_size": 16, "shuffle": False}}
+    loader = DataLoader.from_params(
+        Params({**params, **settings}),
+        reader=archive.validation_dataset_reader,
+        data_path=str(SAMPLE),
+    )
+    loader.index_with(archive.model.vocab)
+    return loader
+
+
+class TestQuestionEvaluator:
+    def test_is_what_the_configs_choose(self, archive: Archive) -> None:
+        params = archive.config.get("evaluation")
+        assert isinstance(Evaluator.from_params(params), QuestionEvaluator)
+
+    def test_gives_the_numbers_of_allennlp_s(self, archive: Archive, tmp_path: Path) -> None:
+        output_file = tmp_path / "metrics.json"
+        expected = SimpleEvaluator()(archive.model, make_loader(archive))
+        metrics = QuestionEvaluator()(
+            archive.model, make_loader(archive), metrics_output_file=output_file
+        )
+        assert metrics == expected == json.loads(output_file.read_text())
+        assert {"em", "f1", "loss"} <= set(metrics)
+
+    @pytest.mark.parametrize("name", ["metrics_output_file", "predictions_output_file"])
+    def test_where_nothing_can_be_written_nothing_is_evaluated(
+        self, archive: Archive, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(archive.model, "forward", None)
+        for path, message in (
+            (tmp_path / "no" / "x.json", "x.json: there is no such folder"),
+            (tmp_path, "this is a folder, not a file"),
+        ):
+            with pytest.raises(DataError, match=message):
+                arguments: Dict[str, Any] = {name: path}
+                QuestionEvaluator()(archive.model, make_loader(archive), **arguments)
+
+    def test_writes_the_answers_in_the_order_of_the_data(
+        self, archive: Archive, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "answers.jsonl"
+        QuestionEvaluator()(archive.model, make_loader(archive), predictions_output_file=path)
+        answers = [json.loads(line) for line in path.read_text().splitlines()]
+        instances = list(archive.validation_dataset_reader.read(SAMPLE))
+        assert [item["id"] for item in answers] == [i["metadata"]["id"] for i in instances]
+        alone = Predictor.from_archive(archive).predict_instance(instances[7])
+        assert answers[7]["best_span_characters"] == alone["best_span_characters"]
+        assert sorted(answers[7]) == sorted(alone)
+
+    def test_data_that_is_read_in_pieces_is_answered_too(
+        self, archive: Archive, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "answers.jsonl"
+        loader = make_loader(archive, max_instances_in_memory=20)
+        QuestionEvaluator()(archive.model, loader, predictions_output_file=path)
+        ids = {json.loads(line)["id"] for line in path.read_text().splitlines()}
+        assert ids == {i["metadata"]["id"] for i in archive.validation_dataset_reader.read(SAMPLE)}
+
+    def test_cloze_answers_are_those_of_predict(
+        self, tiny_cloze_archive: Path, tmp_path: Path
+    ) -> None:
+        archive = load_archive(tiny_cloze_archive)
+        loader = DataLoader.from_params(
+            archive.config["validation_data_loader"],
+            reader=archive.validation_dataset_reader,
+            data_path=str(TINY_CLOZE),
+        )
+        loader.index_with(archive.model.vocab)
+        path = tmp_path / "answers.jsonl"
+        QuestionEvaluator()(archive.model, loader, predictions_output_file=path)
+        answers = [json.loads(line) for line in path.read_text().splitlines()]
+        predictor = Predictor.from_archive(archive)
+        for answer, instance in zip(
+            answers, archive.validation_dataset_reader.read(TINY_CLOZE), strict=True
+        ):
+            alone = predictor.predict_instance(instance)
+            assert (answer["id"], answer["best_entity"]) == (alone["id"], alone["best_entity"])
+            # Null where the file has none.
+            assert answer["best_entity_name"] == alone["best_entity_name"]
+            names, expected = (
+                {candidate["entity"]: candidate["name"] for candidate in item["candidates"]}
+                for item in (answer, alone)
+            )
+            assert names == expected
+        assert answers[2]["best_entity_name"] is None
+
+    def test_shows_progress_in_questions(
+        self, archive: Archive, capsys: pytest.CaptureFixture
+    ) -> None:
+        loader = make_loader(archive)
+        capsys.readouterr()
+        QuestionEvaluator()(archive.model, loader)
+        shown = capsys.readouterr().err
+        assert "f1: " in shown and "questions/s" in shown and "100%" in shown
+
+    def test_no_answer_is_null(self, v2_archive: Path, tmp_path: Path) -> None:
+        archive = load_archive(
+            v2_archive, overrides='{"model.output_layer.no_answer_threshold": 0}'
+        )
+        path = tmp_path / "answers.jsonl"
+        metrics = QuestionEvaluator()(
+            archive.model, make_loader(archive), predictions_output_file=path
+        )
+        for answer in map(json.loads, path.read_text().splitlines()):
+            assert answer["best_span"] is None and answer["best_span_characters"] is None
+            assert answer["best_span_str"] == "" and answer["no_answer_probability"] > 0
+        assert metrics["em"] == metrics["has_answer_em"] == 0

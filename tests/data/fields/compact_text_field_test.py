@@ -1,0 +1,88 @@
+from collections import defaultdict
+from typing import Any, Dict, List
+
+import pytest
+import torch
+from allennlp.data import TokenIndexer, Vocabulary
+from allennlp.data.fields import TextField
+from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenCharactersIndexer
+
+from bidaf_plugin.data.fields import CompactTextField
+from bidaf_plugin.data.token_indexers import WordCharactersIndexer, WordIdIndexer
+from bidaf_plugin.data.tokenizers import PtbTokenizer
+
+TEXTS = ["A rose is a rose.", "Is it?"]
+
+
+def make_indexers(kind: str) -> Dict[str, TokenIndexer]:
+    own = {"tokens": WordIdIndexer(), "characters": WordCharactersIndexer(max_word_length=5)}
+    allennlp_s = {
+        "tokens": SingleIdTokenIndexer(),
+        "characters": TokenCharactersIndexer("token_characters", min_padding_length=5),
+    }
+    kinds: Dict[str, Any] = {
+        "own": own,
+        "allennlp": allennlp_s,
+        "mixed": {**own, "tokens": allennlp_s["tokens"]},
+    }
+    return kinds[kind]
+
+
+def make_batch(fields: List[TextField]) -> Dict[str, Dict[str, torch.Tensor]]:
+    """What AllenNLP's `Batch` does with a field."""
+    all_lengths = [field.get_padding_lengths() for field in fields]
+    lengths = {key: max(lengths[key] for lengths in all_lengths) for key in all_lengths[0]}
+    return fields[0].batch_tensors([field.as_tensor(lengths) for field in fields])
+
+
+@pytest.mark.parametrize("kind", ["own", "allennlp", "mixed"])
+@pytest.mark.parametrize("compact", [True, False])
+class TestCompactTextField:
+    def make_fields(self, kind: str, compact: bool) -> List[CompactTextField]:
+        tokenizer = PtbTokenizer()
+        all_tokens: Any = (
+            tokenizer.batch_tokenize(TEXTS)
+            if compact
+            else [tokenizer.tokenize(text) for text in TEXTS]
+        )
+        return [CompactTextField(tokens, make_indexers(kind)) for tokens in all_tokens]
+
+    def test_counts_and_batches_like_a_text_field(self, kind: str, compact: bool) -> None:
+        fields = self.make_fields(kind, compact)
+        tokenizer = PtbTokenizer()
+        plain = [TextField(tokenizer.tokenize(t), make_indexers("allennlp")) for t in TEXTS]
+        counts: Dict[str, Dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        expected: Dict[str, Dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for field, plain_field in zip(fields, plain, strict=True):
+            field.count_vocab_items(counts)
+            plain_field.count_vocab_items(expected)
+            assert len(field) == field.sequence_length() == len(plain_field)
+            assert field.human_readable_repr() == plain_field.human_readable_repr()
+            assert str(field.tokens) == str(plain_field.tokens)
+        assert counts == expected
+        assert list(counts["tokens"]) == list(expected["tokens"])
+
+        vocab = Vocabulary(counts, min_count={"tokens": 2})
+        for field in [*fields, *plain]:
+            field.index(vocab)
+        batch, expected_batch = make_batch(fields), make_batch(plain)
+        assert torch.equal(batch["tokens"]["tokens"], expected_batch["tokens"]["tokens"])
+        assert torch.equal(
+            batch["characters"]["token_characters"],
+            expected_batch["characters"]["token_characters"],
+        )
+
+    def test_a_duplicate_is_indexed_like_the_original(self, kind: str, compact: bool) -> None:
+        field, _ = self.make_fields(kind, compact)
+        field.index(Vocabulary(counter={"tokens": {"rose": 1}, "token_characters": {"r": 1}}))
+        duplicate = field.duplicate()
+        lengths = field.get_padding_lengths()
+        assert duplicate.get_padding_lengths() == lengths
+        for name, tensors in field.as_tensor(lengths).items():
+            for key, tensor in tensors.items():
+                assert torch.equal(tensor, duplicate.as_tensor(lengths)[name][key])
+
+    def test_must_be_indexed_before_it_is_a_tensor(self, kind: str, compact: bool) -> None:
+        field, _ = self.make_fields(kind, compact)
+        with pytest.raises(Exception, match="index"):
+            field.get_padding_lengths()
