@@ -119,15 +119,15 @@ def unpack_archive(archive_path: PathOrUrl, folder: str) -> None:
             local_path = cached_path(archive_path)
             if os.path.isdir(local_path):
                 local_path = os.path.join(local_path, "model.tar.gz")
-            extract_archive(local_path, temporary_folder, archive_path)
+            extract_files(local_path, temporary_folder, archive_path)
             _check_is_ours(temporary_folder, archive_path)
         os.rename(temporary_folder, folder)
     finally:
         shutil.rmtree(temporary_folder, ignore_errors=True)
 
 
-def extract_archive(local_path: PathOrUrl, folder: str, archive_path: PathOrUrl) -> None:
-    """Unpacks an archive, of which nothing leads out of the folder."""
+def extract_files(local_path: PathOrUrl, folder: str, archive_path: PathOrUrl) -> None:
+    """Writes what is in an archive, of which nothing leads out of the folder."""
     for member, content in read_tar_gz(local_path, archive_path):
         if content is not None:
             path = os.path.join(folder, member.name)
@@ -146,7 +146,7 @@ def opened_archive(archive_path: PathOrUrl) -> Iterator[str]:
         else:
             folder = mkdtemp()
             try:
-                extract_archive(local_path, folder, archive_path)
+                extract_files(local_path, folder, archive_path)
                 yield folder
             finally:
                 shutil.rmtree(folder)

@@ -22,9 +22,7 @@ def collect_sources() -> Dict[str, str]:
         standalone.__name__,
         *(
             module.name
-            for module in pkgutil.iter_modules(
-                standalone.__path__, "bidaf_plugin.export.standalone."
-            )
+            for module in pkgutil.iter_modules(standalone.__path__, f"{standalone.__name__}.")
         ),
     ]
     sources: Dict[str, str] = {}

@@ -1,6 +1,6 @@
 """
 What keeps AllenNLP 2.10.1 in use on today's Python and torch, applied when the plugin is imported.
-Whatever repairs AllenNLP is in this room, and nothing else is. This is the whole list:
+This is the whole list; a name with a folder is of another room, which a file of this one puts to use:
 
 | what goes wrong without it | where it is put right |
 |---|---|
@@ -26,7 +26,7 @@ Whatever repairs AllenNLP is in this room, and nothing else is. This is the whol
 | a traceback where the user's input is at fault | `small_fixes.show_errors_as_sentences` |
 | tracebacks of workers of the data loader that are told to end | `small_fixes.let_workers_end` |
 | an archive can write files anywhere, or take all memory | `archive_door.py`, `archives/load.py`, `common/tar_files.py` |
-| an archive can run code, read files and call addresses | `archives/config_check.py` |
+| an archive can run code, read files and call addresses | `archive_door.py`, `archives/config_check.py` |
 | `simple-gradient` multiplies all gradients by the first word | `each_word_gradient.py` |
 | `hotflip` knows only some of AllenNLP's token indexers | `any_indexer_hotflip.py` |
 | `predict` does not name the bad line, and takes one question at a time | `predict_manager.py` |

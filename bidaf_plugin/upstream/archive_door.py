@@ -15,7 +15,7 @@ from allennlp.models import archival
 from allennlp.training import util as training_util
 
 from bidaf_plugin.archives.config_check import read_plain_json
-from bidaf_plugin.archives.load import PathOrUrl, extract_archive, load_archive
+from bidaf_plugin.archives.load import PathOrUrl, extract_files, load_archive
 from bidaf_plugin.archives.trust import add_trust_option, run_trusting
 from bidaf_plugin.common.errors import DataError
 
@@ -26,7 +26,7 @@ def extracted_archive(resolved_archive_file: PathOrUrl, cleanup: bool = True) ->
     folder = mkdtemp()
     is_whole = False
     try:
-        extract_archive(resolved_archive_file, folder, resolved_archive_file)
+        extract_files(resolved_archive_file, folder, resolved_archive_file)
         is_whole = True
         yield folder
     finally:
