@@ -4,6 +4,7 @@
 // within three epochs.
 (import 'bidaf_squad_adam.jsonnet') + {
   exact_match:: true,
+  whole_compounds:: false,
   mixed_precision:: true,
   dropout:: 0.15,
   num_epochs:: 5,  // stretches of 876 steps, each with a score at its end

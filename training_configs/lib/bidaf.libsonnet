@@ -17,6 +17,10 @@ local experiment = {
   max_question_length:: 30,
   max_passage_length:: 400,
 
+  // As in the authors' code, "full-time" is one word of a question and three of a passage. Without it there are
+  // three of either, which can be found in the other.
+  whole_compounds:: true,
+
   // Network.
   word_dim:: 100,
   character_dim:: 8,
@@ -105,8 +109,9 @@ local experiment = {
   local reader = {
     type: 'bidaf_squad',
     tokenizer: { type: 'ptb' },
-    // As in the authors' code, "full-time" is one word of a question and three of a passage.
-    question_tokenizer: { type: 'ptb', split_compounds: false, whole_compounds: true },
+    question_tokenizer: { type: 'ptb' } + (
+      if $.whole_compounds then { split_compounds: false, whole_compounds: true } else {}
+    ),
     [if $.cache_dir != null then 'cache_dir']: $.cache_dir,
     token_indexers: {
       [if $.exact_match then 'exact_match']: { type: 'word_forms' },
