@@ -47,6 +47,14 @@ class TestLinks:
         assert all(path.is_file() for path in on_site)
 
 
+class TestArchitecture:
+    def test_names_every_room(self) -> None:
+        text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+        rooms = [path.parent.name for path in (ROOT / "bidaf_plugin").glob("*/__init__.py")]
+        missing = [room for room in rooms if f"`{room}/" not in text]
+        assert not missing, f"architecture.md does not name {missing}"
+
+
 class TestReadme:
     def test_is_short(self) -> None:
         assert README.stat().st_size <= 9_000
@@ -54,9 +62,3 @@ class TestReadme:
     def test_shows_the_main_use_early(self) -> None:
         lines = README.read_text(encoding="utf-8").splitlines()
         assert lines.index("+  alpha:: 'dot',") < 80
-
-    def test_names_every_room(self) -> None:
-        text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-        rooms = [path.parent.name for path in (ROOT / "bidaf_plugin").glob("*/__init__.py")]
-        missing = [room for room in rooms if f"`{room}/" not in text]
-        assert not missing, f"architecture.md does not name {missing}"
