@@ -11,7 +11,7 @@ INSTALLED_DOCS := $(VENV)/.installed-docs-$(CHECKSUM)
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-warn-conflicts --no-compile
 export PYTHONDONTWRITEBYTECODE :=
 SOURCES := bidaf_plugin benchmarks tests fixtures allennlp_stand_ins.py setup.py
-# The data set for the checks on real data (see README.md); they are skipped where it is absent.
+# The data set for the checks on real data (see CONTRIBUTING.md); they are skipped where it is absent.
 export BIDAF_DATA ?= $(wildcard ../shared/data)
 
 .PHONY: help
@@ -96,10 +96,10 @@ $(INSTALLED_DOCS): $(INSTALLED_TOOLS)
 PAGES := README.md CONTRIBUTING.md CHANGELOG.md LICENSE docs training_configs results pretrained benchmarks
 .PHONY: docs
 docs: $(INSTALLED_DOCS)  ## Check the documentation, and build its site: build/docs/index.html
-	@$(BIN)/pytest -q tests/docs -k 'not tutorial'
+	@$(BIN)/pytest -q tests/docs --ignore tests/docs/tutorial_test.py
 	@rm -rf build/pages build/docs && mkdir -p build/pages
 	@tar cf - --exclude='*.gz' --exclude='*.py' --exclude='.*' $(PAGES) | tar xf - -C build/pages
-	@$(BIN)/mkdocs build --quiet --strict
+	@$(BIN)/mkdocs build --strict
 	@echo "The site is in build/docs/index.html"
 
 .PHONY: format

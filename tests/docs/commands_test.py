@@ -15,10 +15,9 @@ from allennlp.commands import Subcommand
 from allennlp.common import Params
 
 from bidaf_plugin.commands import Action
-from tests.docs.pages import CONTRIBUTING, PAGES, README, code_blocks, commands, inline_code, prose
+from tests.docs.pages import PAGES, README, code_blocks, commands, each_page, inline_code, prose
 from tests.helpers import ROOT
 
-IDS = {"ids": lambda page: str(page.relative_to(ROOT))}
 ALL_TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 CHOICE = re.compile(r"^  (\w+)::", re.MULTILINE)
 # In a config, but not to be chosen.
@@ -70,7 +69,7 @@ def check_is_config(arguments: List[str]) -> None:
 
 
 class TestCommands:
-    @pytest.mark.parametrize("page", PAGES, **IDS)
+    @each_page
     def test_of_allennlp_are_understood(
         self, page: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -83,7 +82,7 @@ class TestCommands:
                 pytest.fail(f"{' '.join(command)}: {capsys.readouterr().err}")
             check_is_config(command[1:])
 
-    @pytest.mark.parametrize("page", PAGES, **IDS)
+    @each_page
     def test_of_make_are_targets(self, page: Path) -> None:
         for command in [*commands(page), *(code.split() for code in inline_code(page))]:
             if command[:1] != ["make"]:
@@ -93,7 +92,7 @@ class TestCommands:
             missing = {name for name in names if not re.search(rf"\b{name}\b", MAKEFILE)}
             assert not missing, f"{command}: the Makefile does not know {missing}"
 
-    @pytest.mark.parametrize("page", PAGES, **IDS)
+    @each_page
     def test_of_allennlp_in_sentences_are_there(self, page: Path) -> None:
         for code in inline_code(page):
             words = code.split()
@@ -103,7 +102,7 @@ class TestCommands:
             if words[1] == "bidaf" and len(words) > 2:
                 assert words[2] in (*Action.list_available(), "ACTION"), code
 
-    @pytest.mark.parametrize("page", PAGES, **IDS)
+    @each_page
     def test_read_files_that_are_there(self, page: Path) -> None:
         for command in commands(page):
             for word in command:
@@ -117,7 +116,7 @@ class TestCommands:
 
 
 class TestOptions:
-    @pytest.mark.parametrize("page", PAGES, **IDS)
+    @each_page
     def test_that_are_named_are_there(self, page: Path) -> None:
         for code in inline_code(page):
             for option in re.findall(r"(?:^| )(--[a-z][a-z-]*)", code):
@@ -139,7 +138,9 @@ class TestChoices:
         explained: Set[str] = set()
         for page in (ROOT / "docs" / "configs.md", ROOT / "docs" / "cloze.md"):
             first_columns = re.findall(r"^\| (`[^|]*) \|", prose(page), re.MULTILINE)
-            explained.update(name for cell in first_columns for name in re.findall(r"`(\w+)`", cell))
+            explained.update(
+                name for cell in first_columns for name in re.findall(r"`(\w+)`", cell)
+            )
         assert known - NO_CHOICES <= explained
 
     def test_the_diff_of_the_readme_is_of_the_paper_s_config(self) -> None:
@@ -155,7 +156,7 @@ class TestChoices:
 
 
 class TestCode:
-    @pytest.mark.parametrize("page", PAGES, **IDS)
+    @each_page
     def test_in_python_imports_what_there_is(self, page: Path) -> None:
         for block in code_blocks(page, "python"):
             for node in ast.walk(ast.parse(block.text)):
@@ -163,13 +164,13 @@ class TestCode:
                     module = import_module(str(node.module))
                     assert all(hasattr(module, alias.name) for alias in node.names), node.module
 
-    @pytest.mark.parametrize("page", PAGES, **IDS)
+    @each_page
     def test_in_json_can_be_read(self, page: Path) -> None:
         for block in code_blocks(page, "json"):
             for line in block.text.splitlines():
                 json.loads(line)
 
-    @pytest.mark.parametrize("page", [page for page in PAGES if page != CONTRIBUTING], **IDS)
+    @each_page
     def test_in_jsonnet_is_an_experiment(self, page: Path) -> None:
         for block in code_blocks(page, "jsonnet"):
             config = json.loads(_jsonnet.evaluate_snippet(str(ROOT / "example"), block.text))

@@ -16,7 +16,15 @@ from bidaf_plugin.modules.fusion import Fusion
 from bidaf_plugin.modules.output_layers import OutputLayer
 from tests.commands.helpers import run_action
 from tests.docs.pages import CONTRIBUTING, code_blocks, inline_code
-from tests.helpers import FIXTURES, ROOT, TINY_SQUAD, as_tensors, build_model, read_tiny, tiny_params
+from tests.helpers import (
+    FIXTURES,
+    ROOT,
+    TINY_SQUAD,
+    as_tensors,
+    build_model,
+    read_tiny,
+    tiny_params,
+)
 
 # Below which line of lib/bidaf.libsonnet a choice goes, by how it begins.
 PLACES = {
@@ -70,9 +78,7 @@ class TestExamples:
         model = train_model(Params(config), str(tmp_path / "run")).eval()
         metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
         assert 0 <= metrics["best_validation_accuracy"] <= 100
-        for answer, instance in zip(
-            model.forward_on_instances(instances), instances, strict=True
-        ):
+        for answer, instance in zip(model.forward_on_instances(instances), instances, strict=True):
             words = {token.text for token in instance["metadata"]["passage_tokens"]}
             assert answer["best_word"] in words
 

@@ -6,12 +6,29 @@ from typing import Iterator
 
 import pytest
 
-from tests.docs.pages import FURTHER_PAGES, PAGES, README, anchors, inline_code, links
+from tests.docs.pages import (
+    CONTRIBUTING,
+    FURTHER_PAGES,
+    PAGES,
+    README,
+    anchors,
+    each_page,
+    inline_code,
+    links,
+    name_of,
+)
 from tests.helpers import ROOT
 
-FOLDERS = ("benchmarks", "bidaf_plugin", "docs", "fixtures", "pretrained", "tests", "training_configs")
+FOLDERS = (
+    "benchmarks",
+    "bidaf_plugin",
+    "docs",
+    "fixtures",
+    "pretrained",
+    "tests",
+    "training_configs",
+)
 PATH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[\w./*-]*")
-IDS = {"ids": lambda page: str(page.relative_to(ROOT))}
 
 
 def pages_of_site() -> Iterator[str]:
@@ -20,7 +37,7 @@ def pages_of_site() -> Iterator[str]:
 
 
 class TestLinks:
-    @pytest.mark.parametrize("page", (*PAGES, *FURTHER_PAGES), **IDS)
+    @pytest.mark.parametrize("page", (*PAGES, *FURTHER_PAGES), ids=name_of)
     def test_files_and_headings_that_are_linked_are_there(self, page: Path) -> None:
         for link in links(page):
             if link.startswith(("https://", "http://")):
@@ -31,13 +48,13 @@ class TestLinks:
             assert target.is_relative_to(ROOT)
             assert not anchor or anchor in anchors(target), f"{link}: there is no such heading"
 
-    @pytest.mark.parametrize("page", PAGES, **IDS)
+    @each_page
     def test_paths_that_are_named_are_there(self, page: Path) -> None:
         for code in inline_code(page):
-            path = PATH.fullmatch(code)
-            # What the reader is to write is in the rooms of CONTRIBUTING.
-            if path and page.name != "CONTRIBUTING.md":
-                assert list(ROOT.glob(code.rstrip("/"))), f"{code}: there is no such path"
+            if PATH.fullmatch(code):
+                # CONTRIBUTING names files that are to be written, but in folders that there are.
+                path = str(Path(code).parent) if page == CONTRIBUTING else code.rstrip("/")
+                assert list(ROOT.glob(path)), f"{code}: there is no such path"
 
     def test_every_page_is_linked_and_on_the_site(self) -> None:
         linked = {(ROOT / "docs" / link).resolve() for link in links(ROOT / "docs" / "README.md")}

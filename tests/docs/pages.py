@@ -7,6 +7,8 @@ import shlex
 from pathlib import Path
 from typing import Iterator, List, NamedTuple, Set
 
+import pytest
+
 from tests.helpers import ROOT
 
 README = ROOT / "README.md"
@@ -26,6 +28,14 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 # A file that a command writes from the lines up to one that says END.
 _HERE_DOCUMENT = re.compile(r"^\S.* <<'END'\n.*?^END$", re.DOTALL | re.MULTILINE)
+
+
+def name_of(page: Path) -> str:
+    """What a test calls a page."""
+    return str(page.relative_to(ROOT))
+
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 
 
 class Block(NamedTuple):

@@ -73,7 +73,7 @@ class TestTutorial:
         assert [config["type"] for config in configs] == ["linear", "dot_product"]
         assert "| dot | 2 |" in (runs / "study" / "comparison.md").read_text()
         # What the page shows of the table of parameters is what the command prints.
-        (table, _) = code_blocks(TUTORIAL, "text")
+        table, _ = code_blocks(TUTORIAL, "text")
         assert table.text in capsys.readouterr().out
 
     def test_a_similarity_of_ones_own(
