@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 CHECKSUM := $(shell cat setup.cfg setup.py pyproject.toml allennlp_stand_ins.py bidaf_plugin/fast/kernels.cpp Makefile | cksum | cut -d' ' -f1)
 INSTALLED := $(VENV)/.installed-$(CHECKSUM)
 INSTALLED_TOOLS := $(VENV)/.installed-tools-$(CHECKSUM)
+INSTALLED_DOCS := $(VENV)/.installed-docs-$(CHECKSUM)
 # Most modules of torch and others are never imported, so each is compiled when it first is.
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-warn-conflicts --no-compile
 export PYTHONDONTWRITEBYTECODE :=
 SOURCES := bidaf_plugin benchmarks tests fixtures allennlp_stand_ins.py setup.py
-# The data set for the checks on real data (see README.md); they are skipped where it is absent.
+# The data set for the checks on real data (see CONTRIBUTING.md); they are skipped where it is absent.
 export BIDAF_DATA ?= $(wildcard ../shared/data)
 
 .PHONY: help
@@ -86,6 +87,20 @@ SEED ?= 0
 .PHONY: fuzz
 fuzz: install-tools  ## Give damaged files and requests to everything for SECONDS (600)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
+
+$(INSTALLED_DOCS): $(INSTALLED_TOOLS)
+	@$(PIP_INSTALL) -e '.[docs]'
+	@touch $@
+
+# What the pages link to; mkdocs wants it in one folder.
+PAGES := README.md CONTRIBUTING.md CHANGELOG.md LICENSE docs training_configs results pretrained benchmarks
+.PHONY: docs
+docs: $(INSTALLED_DOCS)  ## Check the documentation, and build its site: build/docs/index.html
+	@$(BIN)/pytest -q tests/docs --ignore tests/docs/tutorial_test.py
+	@rm -rf build/pages build/docs && mkdir -p build/pages
+	@tar cf - --exclude='*.gz' --exclude='*.py' --exclude='.*' $(PAGES) | tar xf - -C build/pages
+	@$(BIN)/mkdocs build --strict
+	@echo "The site is in build/docs/index.html"
 
 .PHONY: format
 format: install-tools  ## Rewrite the sources in the project's style

@@ -28,7 +28,7 @@ _DATA = os.environ.get("BIDAF_DATA", "")
 REAL_DATA = Path(_DATA) if _DATA else None
 needs_real_data = pytest.mark.skipif(
     REAL_DATA is None or not (REAL_DATA / "squad").is_dir(),
-    reason="needs the real SQuAD data: set BIDAF_DATA to its folder (see README.md)",
+    reason="needs the real SQuAD data: set BIDAF_DATA to its folder (see CONTRIBUTING.md)",
 )
 
 
