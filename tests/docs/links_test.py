@@ -52,9 +52,10 @@ class TestLinks:
     def test_paths_that_are_named_are_there(self, page: Path) -> None:
         for code in inline_code(page):
             if PATH.fullmatch(code):
+                is_there = any(ROOT.glob(code.rstrip("/")))
                 # CONTRIBUTING names files that are to be written, but in folders that there are.
-                path = str(Path(code).parent) if page == CONTRIBUTING else code.rstrip("/")
-                assert list(ROOT.glob(path)), f"{code}: there is no such path"
+                is_to_be_written = page == CONTRIBUTING and (ROOT / code).parent.is_dir()
+                assert is_there or is_to_be_written, f"{code}: there is no such path"
 
     def test_every_page_is_linked_and_on_the_site(self) -> None:
         linked = {(ROOT / "docs" / link).resolve() for link in links(ROOT / "docs" / "README.md")}
