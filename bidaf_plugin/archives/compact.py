@@ -16,8 +16,8 @@ from bidaf_plugin.archives.load import load_predictor, opened_archive
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
-from bidaf_plugin.predictors.ensemble_predictor import EnsemblePredictor
-from bidaf_plugin.predictors.word_vectors import learn_words
+from bidaf_plugin.predictors import EnsemblePredictor
+from bidaf_plugin.predictors.span_predictor_base import learn_words
 
 # What predicting and evaluating reads of a config; the rest is about training, on files of its own.
 _KEPT_KEYS = (

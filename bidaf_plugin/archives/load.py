@@ -35,6 +35,7 @@ from bidaf_plugin.common.tar_files import read_tar_gz
 from bidaf_plugin.data.dataset_readers import BidafClozeReader
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 from bidaf_plugin.predictors import SpanPredictor
+from bidaf_plugin.predictors.span_predictor_base import SpanPredictorBase
 
 PathOrUrl = Union[str, "PathLike[str]"]
 
@@ -51,7 +52,8 @@ def load_predictor(
     archive_path: PathOrUrl, cuda_device: int = -1, trust: bool = False, **predictor_args: Any
 ) -> Predictor:
     """
-    The predictor of an archive of this plugin: a `SpanPredictor`, or a `ClozePredictor`.
+    The predictor of an archive of this plugin: a `SpanPredictor`, an `EnsemblePredictor` or a
+    `ClozePredictor`.
 
     # Parameters
 
@@ -79,13 +81,16 @@ def load_predictor(
 def load_span_predictor(
     archive_path: PathOrUrl, cuda_device: int = -1, trust: bool = False, **predictor_args: Any
 ) -> SpanPredictor:
-    """What `load_predictor` does, for archives of models that answer with spans and no others."""
+    """
+    What `load_predictor` does, for archives of models that answer with spans and no others. That of an
+    ensemble is an `EnsemblePredictor`, which is asked in the same way.
+    """
     archive = _load_ours(archive_path, cuda_device, trust)
     predictor: Any = None
     # Before the predictor is made, because it takes other arguments.
     if not isinstance(archive.validation_dataset_reader, BidafClozeReader):
         predictor = Predictor.from_archive(archive, extra_args=predictor_args)
-    if not isinstance(predictor, SpanPredictor):
+    if not isinstance(predictor, SpanPredictorBase):
         raise DataError(f"{archive_path}: not a model that answers with spans of a passage")
     return predictor
 

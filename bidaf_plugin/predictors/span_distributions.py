@@ -1,15 +1,14 @@
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy
-import torch
 from allennlp.common.util import JsonDict
-from allennlp.data import Batch, Instance
-from allennlp.nn import util
+from allennlp.data import Instance
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.token_spans import character_offsets
 from bidaf_plugin.modules.ensemble_rules import SpanDistribution
 from bidaf_plugin.modules.output_layers.span_targets import IMPOSSIBLE_TOKEN
+from bidaf_plugin.predictors.records import Record
 from bidaf_plugin.predictors.span_predictor import SpanPredictor
 
 Offsets = Tuple[numpy.ndarray, numpy.ndarray]
@@ -29,25 +28,28 @@ def find_distributions(
     predictor : `SpanPredictor`
         The model, with the reader that goes with it.
     questions : `Sequence[JsonDict]`
-        Records as `SpanPredictor` takes them, each with one passage.
+        Of files that have been checked, each with `question`, one `passage` and maybe an `id`.
     on_progress : `Callable[[int], object]`, optional
         Told the number of questions of each batch when it is done.
     """
-    instances = predictor._batch_json_to_instances(list(questions))
+    questions_on_passages = predictor.read_questions(
+        [Record(item["question"], [item["passage"]], item.get("id")) for item in questions]
+    )
+    instances = [question.instances[0] for question in questions_on_passages]
     for instance in instances:
         _check_has_words(instance)
     offsets_of_passages: Dict[int, Offsets] = {}
     found: Dict[int, SpanDistribution] = {}
-    for places in predictor.make_sampler().get_batch_indices(instances):
-        batch = [instances[place] for place in places]
-        output_dict = _run(predictor, batch)
+    for indices in predictor.make_sampler().get_batch_indices(instances):
+        batch = [instances[index] for index in indices]
+        output_dict = predictor.run_model(batch)
         offsets = [_offsets(instance, offsets_of_passages) for instance in batch]
         limit = predictor._model._output_layer.decoder.max_answer_length
         distributions = _separate(output_dict, offsets, limit)
-        found.update(zip(places, distributions, strict=True))
+        found.update(zip(indices, distributions, strict=True))
         if on_progress is not None:
-            on_progress(len(places))
-    return [found[place] for place in range(len(instances))]
+            on_progress(len(indices))
+    return [found[index] for index in range(len(instances))]
 
 
 def _check_has_words(instance: Instance) -> None:
@@ -56,18 +58,6 @@ def _check_has_words(instance: Instance) -> None:
         if not len(instance[name]):
             text = instance["metadata"][name]
             raise DataError(f"one of the models finds no words in the {name} {text!r:.80}")
-
-
-def _run(predictor: SpanPredictor, instances: List[Instance]) -> Dict[str, Any]:
-    model = predictor._model
-    for instance in instances:
-        predictor._dataset_reader.apply_token_indexers(instance)
-    batch = Batch(instances)
-    batch.index_instances(model.vocab)
-    tensors = util.move_to_device(batch.as_tensor_dict(), model._get_prediction_device())
-    with torch.no_grad():
-        # Without the gold answers, for which there would be a loss and a score.
-        return model(tensors["question"], tensors["passage"], tensors["metadata"])
 
 
 def _offsets(instance: Instance, known: Dict[int, Offsets]) -> Offsets:

@@ -72,7 +72,8 @@ class TestSpanPredictor:
     def test_questions_on_one_passage_share_it(self, predictor: SpanPredictor) -> None:
         other = {"question": "How far?", "passage": "It carries 18 miles, not 20."}
         records = [RECORD, other, {**RECORD, "question": "When?", "id": 2}]
-        first, second, third = predictor._batch_json_to_instances(records)
+        questions = predictor.make_questions(records)
+        first, second, third = (question.instances[0] for question in questions)
         assert first["passage"] is third["passage"] is not second["passage"]
         assert [item["metadata"]["id"] for item in (first, second, third)] == ["q1", "", 2]
 
@@ -114,7 +115,7 @@ class TestSpanPredictor:
         self, predictor: SpanPredictor, record: Any, message: str
     ) -> None:
         with pytest.raises(DataError, match=message):
-            predictor.load_line(json.dumps(record))
+            predictor.make_questions([record])
         with pytest.raises(DataError, match=message):
             predictor.predict_json(record)
 
@@ -282,7 +283,8 @@ class TestSpanPredictor:
         # The pieces of a batch have no more than the tokens of a batch of short passages.
         assert max(lengths) <= 16_000
         # The piece with the words of the question wins.
-        assert answers[0].first_token > 98_000
+        first_token = answers[0].first_token
+        assert first_token is not None and first_token > 98_000
 
     def test_batches_and_their_order_change_no_answer(self, tiny_archive: Path) -> None:
         predictor = Predictor.from_path(tiny_archive, n_best=3, max_passage_tokens=20)
