@@ -35,7 +35,6 @@ from bidaf_plugin.common.tar_files import read_tar_gz
 from bidaf_plugin.data.dataset_readers import BidafClozeReader
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 from bidaf_plugin.predictors import SpanPredictor
-from bidaf_plugin.predictors.span_predictor_base import SpanPredictorBase
 
 PathOrUrl = Union[str, "PathLike[str]"]
 
@@ -86,13 +85,10 @@ def load_span_predictor(
     ensemble is an `EnsemblePredictor`, which is asked in the same way.
     """
     archive = _load_ours(archive_path, cuda_device, trust)
-    predictor: Any = None
     # Before the predictor is made, because it takes other arguments.
-    if not isinstance(archive.validation_dataset_reader, BidafClozeReader):
-        predictor = Predictor.from_archive(archive, extra_args=predictor_args)
-    if not isinstance(predictor, SpanPredictorBase):
+    if isinstance(archive.validation_dataset_reader, BidafClozeReader):
         raise DataError(f"{archive_path}: not a model that answers with spans of a passage")
-    return predictor
+    return Predictor.from_archive(archive, extra_args=predictor_args)
 
 
 def _load_ours(archive_path: PathOrUrl, cuda_device: int, trust: bool) -> Archive:
