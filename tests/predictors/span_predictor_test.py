@@ -9,7 +9,9 @@ from allennlp.predictors import Predictor
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.models import AttentionFlow
-from bidaf_plugin.predictors import SpanPredictor
+from bidaf_plugin.predictors import SpanPredictor, span_predictor_base
+from bidaf_plugin.predictors.records import Record, check_record
+from bidaf_plugin.upstream.predict_manager import PredictManager
 
 RECORD = {"question": "Who planted it?", "passage": " It was planted by Ada – in 1855.", "id": "q1"}
 
@@ -118,6 +120,24 @@ class TestSpanPredictor:
             predictor.make_questions([record])
         with pytest.raises(DataError, match=message):
             predictor.predict_json(record)
+
+    def test_a_record_is_checked_once(
+        self, predictor: SpanPredictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        checked: List[Any] = []
+
+        def check(record: Any) -> Record:
+            checked.append(record)
+            return check_record(record)
+
+        monkeypatch.setattr(span_predictor_base, "check_record", check)
+        records = [{**RECORD, "id": number} for number in range(3)]
+        predictor.predict_batch_json(records)
+        assert checked == records
+        source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+        source.write_text("\n".join(map(json.dumps, records)))
+        PredictManager(predictor, str(source), str(target), 2, False, False).run()
+        assert checked == 2 * records
 
     def test_a_line_that_is_not_json_is_refused(self, predictor: SpanPredictor) -> None:
         for line in ("{question: x}", "[" * 100_000):
