@@ -295,13 +295,9 @@ def _damage_as_one_sentence(archive_path: PathOrUrl) -> Iterator[None]:
     except DataError:
         raise
     except FileNotFoundError as error:
-        # Of the archive's own files there may be one that is missing.
-        is_missing = not os.path.exists(archive_path)
-        what = (
-            "there is no such file"
-            if is_missing
-            else f"there is no {os.path.basename(error.filename)} in it"
-        )
+        # One of the archive's own files, or, without a name, the archive itself.
+        missing = error.filename and os.path.basename(error.filename)
+        what = f"there is no {missing} in it" if missing else "there is no such file"
         raise DataError(f"{archive_path}: {what}") from error
     except (tarfile.TarError, EOFError, zlib.error, BadGzipFile) as error:
         raise DataError(f"{archive_path}: the archive is truncated or damaged ({error})") from error
