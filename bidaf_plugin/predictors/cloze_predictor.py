@@ -85,7 +85,7 @@ class ClozePredictor(QuestionPredictor):
         (passage,) = checked.passages
         return make_question(checked.question, passage, answer, checked.id, names), passage
 
-    @overrides
+    @overrides(check_signature=False)
     def read_questions(self, checked: Sequence[CheckedCloze]) -> List[Instance]:
         instances = []
         for question, passage in checked:

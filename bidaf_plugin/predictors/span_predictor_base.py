@@ -79,7 +79,7 @@ class SpanPredictorBase(QuestionPredictor):
     def check(self, record: Any) -> Record:
         return check_record(record)
 
-    @overrides
+    @overrides(check_signature=False)
     def read_questions(self, checked: Sequence[Record]) -> List[QuestionOnPassages]:
         # A passage that several questions are about is read once.
         asked = [(record, passage) for record in checked for passage in record.passages]
