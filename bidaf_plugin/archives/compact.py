@@ -16,8 +16,8 @@ from bidaf_plugin.archives.load import load_predictor, opened_archive
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
-from bidaf_plugin.predictors.ensemble_predictor import EnsemblePredictor
-from bidaf_plugin.predictors.word_vectors import learn_words
+from bidaf_plugin.predictors import EnsemblePredictor
+from bidaf_plugin.predictors.span_predictor_base import learn_words
 
 # What predicting and evaluating reads of a config; the rest is about training, on files of its own.
 _KEPT_KEYS = (
@@ -64,7 +64,11 @@ def compact_archive(
         with open(os.path.join(folder, CONFIG_NAME), "w", encoding="utf-8") as config_file:
             json.dump(_lean_config(archive), config_file, indent=2)
         model.vocab.save_to_files(os.path.join(folder, "vocabulary"))
-        torch.save(_halve(model.state_dict()), os.path.join(folder, _WEIGHTS_NAME))
+        state = {
+            name: tensor.half() if tensor.is_floating_point() else tensor
+            for name, tensor in model.state_dict().items()
+        }
+        torch.save(state, os.path.join(folder, _WEIGHTS_NAME))
         with open_atomically(output, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as tar:
             for name in (CONFIG_NAME, "vocabulary", _WEIGHTS_NAME):
                 tar.add(os.path.join(folder, name), name, filter=_anonymous)
@@ -101,15 +105,8 @@ def _lean_config(archive: str) -> Dict[str, Any]:
     lean = {key: value for key, value in config.as_dict(quiet=True).items() if key in _KEPT_KEYS}
     for key in ("dataset_reader", "validation_dataset_reader"):
         for machine_specific in ("cache_dir", "max_instances"):
-            lean.get(key, {}).pop(machine_specific, None)
+            (lean.get(key) or {}).pop(machine_specific, None)
     return lean
-
-
-def _halve(state: Dict[str, torch.Tensor]) -> Dict[str, torch.Tensor]:
-    return {
-        name: tensor.half() if tensor.is_floating_point() else tensor
-        for name, tensor in state.items()
-    }
 
 
 def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:

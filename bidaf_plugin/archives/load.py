@@ -51,7 +51,8 @@ def load_predictor(
     archive_path: PathOrUrl, cuda_device: int = -1, trust: bool = False, **predictor_args: Any
 ) -> Predictor:
     """
-    The predictor of an archive of this plugin: a `SpanPredictor`, or a `ClozePredictor`.
+    The predictor of an archive of this plugin: a `SpanPredictor`, an `EnsemblePredictor` or a
+    `ClozePredictor`.
 
     # Parameters
 
@@ -79,15 +80,15 @@ def load_predictor(
 def load_span_predictor(
     archive_path: PathOrUrl, cuda_device: int = -1, trust: bool = False, **predictor_args: Any
 ) -> SpanPredictor:
-    """What `load_predictor` does, for archives of models that answer with spans and no others."""
+    """
+    What `load_predictor` does, for archives of models that answer with spans and no others. That of an
+    ensemble is an `EnsemblePredictor`, which is asked in the same way.
+    """
     archive = _load_ours(archive_path, cuda_device, trust)
-    predictor: Any = None
     # Before the predictor is made, because it takes other arguments.
-    if not isinstance(archive.validation_dataset_reader, BidafClozeReader):
-        predictor = Predictor.from_archive(archive, extra_args=predictor_args)
-    if not isinstance(predictor, SpanPredictor):
+    if isinstance(archive.validation_dataset_reader, BidafClozeReader):
         raise DataError(f"{archive_path}: not a model that answers with spans of a passage")
-    return predictor
+    return Predictor.from_archive(archive, extra_args=predictor_args)
 
 
 def _load_ours(archive_path: PathOrUrl, cuda_device: int, trust: bool) -> Archive:
@@ -294,13 +295,9 @@ def _damage_as_one_sentence(archive_path: PathOrUrl) -> Iterator[None]:
     except DataError:
         raise
     except FileNotFoundError as error:
-        # Of the archive's own files there may be one that is missing.
-        is_missing = not os.path.exists(archive_path)
-        what = (
-            "there is no such file"
-            if is_missing
-            else f"there is no {os.path.basename(error.filename)} in it"
-        )
+        # One of the archive's own files, or, without a name, the archive itself.
+        missing = error.filename and os.path.basename(error.filename)
+        what = f"there is no {missing} in it" if missing else "there is no such file"
         raise DataError(f"{archive_path}: {what}") from error
     except (tarfile.TarError, EOFError, zlib.error, BadGzipFile) as error:
         raise DataError(f"{archive_path}: the archive is truncated or damaged ({error})") from error

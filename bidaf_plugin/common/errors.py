@@ -44,10 +44,6 @@ class DataError(ConfigurationError):
     """
 
 
-class BadLine(dict):
-    """What stands for a line of input that could not be used: `line`, `id` (if it has one) and `error`."""
-
-
 def check_is_text(text: str, place: str) -> None:
     """JSON can hold halves of characters (lone surrogates), which are not text."""
     try:

@@ -17,7 +17,10 @@ from bidaf_plugin.data.dataset_readers.cloze_question import (
 )
 from bidaf_plugin.data.samplers import WindowBudgetSampler
 from bidaf_plugin.predictors.question_predictor import QuestionPredictor
-from bidaf_plugin.predictors.records import id_of, only_passage
+from bidaf_plugin.predictors.records import check_single_passage
+
+# The question, and its passage as it was given.
+CheckedCloze = Tuple[ClozeQuestion, str]
 
 # Padded words that are read at once: some 1,600 windows.
 MAX_WORDS = 30_000
@@ -73,12 +76,24 @@ class ClozePredictor(QuestionPredictor):
         return self.predict_instance(self._dataset_reader.question_to_instance(question))
 
     @overrides
-    def check(self, record: Any) -> None:
-        _to_question(record)
+    def check(self, record: Any) -> CheckedCloze:
+        checked = check_single_passage(record)
+        answer, names = record.get("answer"), record.get("names")
+        if answer is not None and not (isinstance(answer, str) and ENTITY.fullmatch(answer)):
+            raise DataError(f"'answer' must be an entity like '@entity3', found {answer!r:.60}")
+        _check_names(names)
+        (passage,) = checked.passages
+        return make_question(checked.question, passage, answer, checked.id, names), passage
 
-    @overrides
-    def make_questions(self, records: Sequence[JsonDict]) -> List[Instance]:
-        return self._batch_json_to_instances(list(records))
+    @overrides(check_signature=False)
+    def read_questions(self, checked: Sequence[CheckedCloze]) -> List[Instance]:
+        instances = []
+        for question, passage in checked:
+            instance = self._dataset_reader.question_to_instance(question)
+            # Where the spans are looked for: the words of the question's article were cut apart.
+            instance["metadata"].metadata["text"] = passage
+            instances.append(instance)
+        return instances
 
     @overrides(check_signature=False)
     def predict_batches(
@@ -92,32 +107,25 @@ class ClozePredictor(QuestionPredictor):
         questions : `Sequence[Instance]`
         batch_size : `int`, optional (default = `None`)
             Questions per batch, at most. A batch never has more words than the machine can hold.
-
-        # Returns
-
-        `Iterator[Tuple[List[int], List[JsonDict]]]`
-            For each batch, where its questions stand in `questions`, and the answers to them.
         """
         for instance in questions:
             self._dataset_reader.apply_token_indexers(instance)
         sampler = WindowBudgetSampler(
             batch_size or max(len(questions), 1), max_words=MAX_WORDS, shuffle=False
         )
-        for places in sampler.get_batch_indices(questions):
-            answers = self._model.forward_on_instances([questions[place] for place in places])
+        for indices in sampler.get_batch_indices(questions):
+            answers = self._model.forward_on_instances([questions[index] for index in indices])
             # Not through AllenNLP's `sanitize`, which makes the text "None" of None. All is plain
             # but the loss, which is that of the batch.
-            yield places, [
+            yield indices, [
                 {name: value for name, value in answer.items() if name != "loss"}
                 for answer in answers
             ]
 
     @overrides
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        instance = self._dataset_reader.question_to_instance(_to_question(json_dict))
-        # Where the spans are looked for: the words of the question's article were cut apart.
-        instance["metadata"].metadata["text"] = only_passage(json_dict)
-        return instance
+        """For AllenNLP's interpretation."""
+        return self.make_questions([json_dict])[0]
 
     @overrides
     def predictions_to_labeled_instances(
@@ -134,16 +142,6 @@ class ClozePredictor(QuestionPredictor):
         answer = numpy.array(candidates.index(outputs["best_entity"]))
         labeled.fields["answer_entity"] = ArrayField(answer, dtype=numpy.int64)
         return [labeled]
-
-
-def _to_question(record: Any) -> ClozeQuestion:
-    """The question of a record, or a `DataError` that says what is wrong with it."""
-    passage = only_passage(record)
-    answer, names = record.get("answer"), record.get("names")
-    if answer is not None and not (isinstance(answer, str) and ENTITY.fullmatch(answer)):
-        raise DataError(f"'answer' must be an entity like '@entity3', found {answer!r:.60}")
-    _check_names(names)
-    return make_question(record["question"], passage, answer, id_of(record), names)
 
 
 def _check_names(names: Any) -> None:

@@ -1,4 +1,3 @@
-import sys
 from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
 from allennlp.common.checks import ConfigurationError
@@ -9,16 +8,13 @@ from allennlp.predictors import Predictor
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.predictors.ensemble_answerer import EnsembleAnswerer
-from bidaf_plugin.predictors.pieces import PieceCutter, QuestionOnPassages
-from bidaf_plugin.predictors.span_predictor import SpanPredictor
-from bidaf_plugin.predictors.word_vectors import learn_words
-
-_ONE_PASSAGE = "an ensemble reads one 'passage' for a question, not several 'passages'"
+from bidaf_plugin.predictors.pieces import QuestionOnPassages
+from bidaf_plugin.predictors.records import Record
+from bidaf_plugin.predictors.span_predictor_base import SpanPredictorBase, learn_words
 
 
 @Predictor.register("bidaf_ensemble")
-class EnsemblePredictor(SpanPredictor):
+class EnsemblePredictor(SpanPredictorBase):
     """
     What `SpanPredictor` is for one model, for several: input and output are the same, but for lists of
     `passages`. A long passage is read as a whole. `confidence` is what the ensemble's rule gives.
@@ -55,14 +51,7 @@ class EnsemblePredictor(SpanPredictor):
         n_best: Optional[int] = None,
         no_answer_threshold: Optional[float] = None,
     ) -> None:
-        super().__init__(
-            model,
-            dataset_reader,
-            frozen,
-            skip_bad=skip_bad,
-            n_best=n_best,
-            max_passage_tokens=sys.maxsize,
-        )
+        super().__init__(model, dataset_reader, frozen, skip_bad, n_best)
         if no_answer_threshold is not None and not model.no_answer:
             raise ConfigurationError(
                 "no_answer_threshold needs a member that was trained with `no_answer: true`"
@@ -75,24 +64,29 @@ class EnsemblePredictor(SpanPredictor):
                 learn_words(member, pretrained_file)
 
     @overrides
-    def check(self, record: Any) -> None:
-        super().check(record)
-        if record.get("passages") is not None:
-            raise DataError(_ONE_PASSAGE)
+    def check(self, record: Any) -> Record:
+        checked = super().check(record)
+        if checked.is_list:
+            raise DataError(
+                "an ensemble reads one 'passage' for a question, not several 'passages'"
+            )
+        return checked
 
-    @overrides
-    def predict_batches(  # type: ignore[override]
-        self,
-        questions: Sequence[QuestionOnPassages],
-        batch_size: Optional[int] = None,
-        n_best: Optional[int] = None,
+    @overrides(check_signature=False)
+    def predict_batches(
+        self, questions: Sequence[QuestionOnPassages], batch_size: Optional[int] = None
     ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
-        if any(question.is_list for question in questions):
-            raise DataError(_ONE_PASSAGE)
-        return EnsembleAnswerer(
-            self._model,
-            self._dataset_reader,
-            PieceCutter(*self._piece_settings),
-            self.make_sampler(batch_size),
-            self._n_best if n_best is None else n_best,
-        ).answer(questions)
+        questions = self._with_number_of_answers(questions)
+        instances = [question.instances[0] for question in questions]
+        for indices in self.make_sampler(batch_size).get_batch_indices(instances):
+            output_dict = self.run_model([instances[index] for index in indices])
+            readable = self._model.make_output_human_readable(output_dict)
+            answers = []
+            for row, index in enumerate(indices):
+                record = {name: column[row] for name, column in readable.items()}
+                number = questions[index].n_best
+                if number is not None:
+                    listed = self._model.list_answers(output_dict, row, number)
+                    record["n_best"] = [answer.to_json() for answer in listed]
+                answers.append(record)
+            yield indices, answers

@@ -31,10 +31,10 @@ class Piece(NamedTuple):
     """
     A piece of a passage, or a whole one.
 
-    question : `int`
-        The place of the question among all.
+    question_index : `int`
+        Which of the questions it belongs to.
     passage_index : `int`
-        The place of the passage among those of the question.
+        Which of the passages of this question it is of.
     first_token : `int`
         Where in the passage the piece begins.
     instance : `Instance`
@@ -43,7 +43,7 @@ class Piece(NamedTuple):
         What is added to the score of every span: 0 at the most.
     """
 
-    question: int
+    question_index: int
     passage_index: int
     first_token: int
     instance: Instance
@@ -81,10 +81,10 @@ class PieceCutter:
         # By the passage's field, which is kept so that no other gets its id, and the first token.
         self._fields: Dict[Tuple[int, int], Tuple[object, SharedTextField]] = {}
 
-    def cut(self, question: int, instances: Sequence[Instance]) -> List[Piece]:
+    def cut(self, question_index: int, instances: Sequence[Instance]) -> List[Piece]:
         """All pieces of the passages of a question."""
         pieces = [
-            Piece(question, index, first_token, self._piece(instance, first_token))
+            Piece(question_index, index, first_token, self._piece(instance, first_token))
             for index, instance in enumerate(instances)
             for first_token in self._first_tokens(len(instance["passage"]))
         ]

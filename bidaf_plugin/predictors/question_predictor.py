@@ -1,5 +1,5 @@
 import warnings
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
@@ -7,7 +7,7 @@ from allennlp.models import Model
 from allennlp.predictors import Predictor
 from overrides import overrides
 
-from bidaf_plugin.common.errors import BadLine, DataError
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import read_json
 from bidaf_plugin.modules.seq2seq_encoders import UnpackedLstmEncoder
 
@@ -16,6 +16,10 @@ class QuestionPredictor(Predictor):
     """
     What predictors have in common that answer questions about passages: records that are checked,
     batches of any size, and gradients by position for `allennlp.interpret`.
+
+    A JSON object becomes an answer in three steps. `check` says what is wrong with it, and nothing
+    looks at this again; `read_questions` cuts the texts into tokens; `predict_batches` runs the model.
+    `make_questions` does the first two.
 
     # Parameters
 
@@ -41,20 +45,24 @@ class QuestionPredictor(Predictor):
                 if isinstance(module, UnpackedLstmEncoder):
                     module.prepare()
 
-    def check(self, record: Any) -> None:
-        """Raises a `DataError` that says what is wrong with a JSON object, if anything is."""
+    def check(self, record: Any) -> Any:
+        """The question of a JSON object, or a `DataError` that says what is wrong with it."""
+        raise NotImplementedError
+
+    def read_questions(self, checked: Sequence[Any]) -> List[Any]:
+        """What `predict_batches` takes, from what `check` returns."""
         raise NotImplementedError
 
     def make_questions(self, records: Sequence[JsonDict]) -> List[Any]:
         """What `predict_batches` takes, from JSON objects."""
-        raise NotImplementedError
+        return self.read_questions([self.check(record) for record in records])
 
     def wrap_instances(self, instances: Sequence[Instance]) -> List[Any]:
-        """The same from instances of the dataset reader."""
+        """What `predict_batches` takes, from instances of the dataset reader."""
         return list(instances)
 
     def predict_batches(
-        self, questions: Sequence[Any], batch_size: Optional[int] = None, **options: Any
+        self, questions: Sequence[Any], batch_size: Optional[int] = None
     ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
         """
         Answers questions in batches.
@@ -68,26 +76,35 @@ class QuestionPredictor(Predictor):
         # Returns
 
         `Iterator[Tuple[List[int], List[JsonDict]]]`
-            For each batch, where the questions that it completes stand in `questions`, and the
-            answers to them.
+            For each batch, the indices of the questions that it completes, and the answers to them.
         """
         raise NotImplementedError
+
+    def predict_questions(
+        self,
+        questions: Sequence[Any],
+        batch_size: Optional[int] = None,
+        on_progress: Optional[Callable[[int], object]] = None,
+    ) -> List[JsonDict]:
+        """The answers in the order of the questions; `on_progress` is told how many each batch gave."""
+        answers: List[JsonDict] = [{}] * len(questions)
+        for indices, batch_answers in self.predict_batches(questions, batch_size):
+            for index, answer in zip(indices, batch_answers, strict=True):
+                answers[index] = answer
+            if on_progress is not None:
+                on_progress(len(indices))
+        return answers
 
     @overrides
     def load_line(self, line: str) -> JsonDict:
         try:
-            record = read_json(line)
+            return read_json(line)
         except (ValueError, RecursionError) as error:
             raise DataError(f"not JSON ({error})") from error
-        self.check(record)
-        return record
 
     @overrides
     def predict_batch_json(self, inputs: List[JsonDict]) -> List[JsonDict]:
-        # A line that could not be read has become a record of its error, which passes through.
-        good = [item for item in inputs if not isinstance(item, BadLine)]
-        answers = iter(self._predict_all(self.make_questions(good)))
-        return [item if isinstance(item, BadLine) else next(answers) for item in inputs]
+        return self.predict_questions(self.make_questions(inputs))
 
     @overrides
     def predict_json(self, inputs: JsonDict) -> JsonDict:
@@ -96,18 +113,11 @@ class QuestionPredictor(Predictor):
     @overrides
     def predict_batch_instance(self, instances: List[Instance]) -> List[JsonDict]:
         """Answers any number of questions, in batches that the machine can hold."""
-        return self._predict_all(self.wrap_instances(instances))
+        return self.predict_questions(self.wrap_instances(instances))
 
     @overrides
     def predict_instance(self, instance: Instance) -> JsonDict:
         return self.predict_batch_instance([instance])[0]
-
-    def _predict_all(self, questions: Sequence[Any], **options: Any) -> List[JsonDict]:
-        answers: List[JsonDict] = [{}] * len(questions)
-        for places, batch_answers in self.predict_batches(questions, **options):
-            for place, answer in zip(places, batch_answers, strict=True):
-                answers[place] = answer
-        return answers
 
     @overrides
     def get_gradients(self, instances: List[Instance]) -> Tuple[Dict[str, Any], Dict[str, Any]]:

@@ -1,36 +1,65 @@
 """
-The JSON objects that predictors take, and those that `SpanPredictor` gives.
+The JSON objects that predictors take, checked, and the answers in those that they give.
 """
 
-from typing import Any, List, Optional, Sequence, Union
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union, overload
 
 from allennlp.common.util import JsonDict
 
 from bidaf_plugin.common.errors import DataError, check_is_text
-from bidaf_plugin.modules.output_layers.span_decoder import SpanDecoder
-from bidaf_plugin.predictors.ranking import Ranking
 
 
-def check_record(record: Any) -> None:
-    """Raises a `DataError` that says what is wrong with a question, if anything is."""
+class Record(NamedTuple):
+    """
+    A question as it was asked, checked by `check_record`.
+
+    question : `str`
+    passages : `List[str]`
+    id : `Any`
+        As it was given, None if it was not.
+    is_list : `bool`
+        Whether the passages came as a list, so that an answer must say which one it is from.
+    n_best : `int`
+        How many answers to list, in place of what is asked for all questions.
+    """
+
+    question: str
+    passages: List[str]
+    id: Any = None
+    is_list: bool = False
+    n_best: Optional[int] = None
+
+
+def check_record(record: Any) -> Record:
+    """
+    The question that a JSON object holds, or a `DataError` that says what is wrong with it. This is the
+    only check: whoever has a `Record` need not look again.
+    """
     if not isinstance(record, dict):
         raise DataError(
             f"expected a JSON object with 'question' and 'passage', found {record!r:.60}"
         )
     _check_text("question", record.get("question"), record)
-    passages = record.get("passages")
-    if passages is None:
-        _check_text("passage", _single_passage(record), record)
-    elif _single_passage(record) is not None:
+    passage, passages = record.get("passage"), record.get("passages")
+    if passage is None:
+        passage = record.get("context")
+    is_list = passages is not None
+    if not is_list:
+        _check_text("passage", passage, record)
+        passages = [passage]
+    elif passage is not None:
         raise DataError("there are both 'passage' and 'passages'; expected one of them")
     elif not isinstance(passages, list) or not passages:
         raise DataError(f"'passages' must be a list of strings, found {passages!r:.60}")
     else:
-        for index, passage in enumerate(passages):
-            _check_text(f"passages[{index}]", passage, record)
+        for index, item in enumerate(passages):
+            _check_text(f"passages[{index}]", item, record)
     n_best = record.get("n_best")
     if n_best is not None and (type(n_best) is not int or n_best < 1):
         raise DataError(f"'n_best' must be a whole number, 1 or more, found {n_best!r:.60}")
+    return Record(record["question"], passages, id_of(record), is_list, n_best)
 
 
 def _check_text(name: str, value: Any, record: JsonDict) -> None:
@@ -46,23 +75,12 @@ def _check_text(name: str, value: Any, record: JsonDict) -> None:
     check_is_text(value, repr(name))
 
 
-def _single_passage(record: JsonDict) -> Any:
-    passage = record.get("passage")
-    return record.get("context") if passage is None else passage
-
-
-def passages_of(record: JsonDict) -> List[str]:
-    """The passages of a question, of which there may be one."""
-    passages = record.get("passages")
-    return [_single_passage(record)] if passages is None else passages
-
-
-def only_passage(record: JsonDict) -> str:
-    """The passage of a question that may not have several."""
-    check_record(record)
-    if record.get("passages") is not None:
+def check_single_passage(record: Any) -> Record:
+    """The same for a question that may not have several passages."""
+    checked = check_record(record)
+    if checked.is_list:
         raise DataError("there are several 'passages'; expected one 'passage'")
-    return passages_of(record)[0]
+    return checked
 
 
 def to_record(question: str, passage: Union[str, Sequence[str]], id: Any = None) -> JsonDict:
@@ -76,39 +94,98 @@ def id_of(record: JsonDict) -> Any:
     return record.get("id", record.get("qid"))
 
 
-def make_record(
-    id: Any,
-    ranking: Ranking,
-    decoder: SpanDecoder,
-    no_answer_logits: Optional[Sequence[float]],
-    with_n_best: bool,
-    with_passage_index: bool,
-) -> JsonDict:
+@dataclass(frozen=True)
+class Answer:
     """
-    The prediction for a question, of which all pieces have been ranked. It has the keys of
-    `SpanOutputLayer.make_output_human_readable`, and those that are asked for.
+    An answer to a question.
+
+    # Parameters
+
+    text : `str`
+        Cut from the passage: `passage[start:end]`.
+    probability : `float`
+        Of this text, the sum over all spans that read so.
+    start : `int`
+        The first character of the most probable of these spans.
+    end : `int`
+        One past its last character.
+    first_token : `int`
+        The first token of that span; None if the reader of an ensemble made no token there.
+    last_token : `int`
+        The last token, inclusive; None likewise.
+    passage_index : `int`
+        Which of the passages it is from, from 0.
     """
-    no_answer_probability = None
-    if no_answer_logits is not None:
-        no_answer_probability = ranking.add_no_answer(*no_answer_logits)
-    text, place, confidence = ranking.best_place()
-    record: JsonDict = {
-        "id": id,
-        "best_span_str": text,
-        "best_span": [place.first_token, place.last_token],
-        "best_span_characters": [place.start, place.end],
-        "confidence": confidence,
-    }
-    if with_passage_index:
-        record["passage_index"] = place.passage_index
-    if no_answer_probability is not None:
-        record["no_answer_probability"] = no_answer_probability
-        if decoder.no_answer_wins(no_answer_probability, confidence):
-            record.update(
-                {name: None for name in record if name.startswith(("best", "passage"))},
-                best_span_str="",
-                confidence=no_answer_probability,
-            )
-    if with_n_best:
-        record["n_best"] = [answer.to_json() for answer in ranking.answers()]
-    return record
+
+    text: str
+    probability: float
+    start: int
+    end: int
+    first_token: Optional[int]
+    last_token: Optional[int]
+    passage_index: int = 0
+
+    def to_json(self) -> JsonDict:
+        """An item of `n_best` in the record of a prediction."""
+        return {
+            "text": self.text,
+            "probability": self.probability,
+            "characters": [self.start, self.end],
+            "tokens": None if self.first_token is None else [self.first_token, self.last_token],
+            "passage_index": self.passage_index,
+        }
+
+    @staticmethod
+    def from_json(item: JsonDict) -> "Answer":
+        (start, end), (first_token, last_token) = item["characters"], item["tokens"] or (None, None)
+        span = start, end, first_token, last_token, item["passage_index"]
+        return Answer(item["text"], item["probability"], *span)
+
+
+@dataclass(frozen=True)
+class Answers(Sequence[Answer]):
+    """
+    What a model says to a question: a sequence of `Answer`s, the most probable first.
+
+    # Parameters
+
+    n_best : `Tuple[Answer, ...]`
+    no_answer_probability : `float`, optional (default = `None`)
+        That the passages do not answer the question; None if the model cannot say so.
+    is_answered : `bool`, optional (default = `True`)
+        False if the model says that they do not.
+    id : `Any`, optional (default = `None`)
+        As it was given with the question.
+    """
+
+    n_best: Tuple[Answer, ...]
+    no_answer_probability: Optional[float] = None
+    is_answered: bool = True
+    id: Any = None
+
+    @property
+    def best(self) -> Optional[Answer]:
+        """The most probable answer, or None if there is none."""
+        return self.n_best[0] if self.is_answered else None
+
+    @staticmethod
+    def from_json(record: Dict[str, Any]) -> "Answers":
+        """From the record of a prediction that has `n_best`."""
+        return Answers(
+            tuple(map(Answer.from_json, record["n_best"])),
+            record.get("no_answer_probability"),
+            record["best_span_characters"] is not None,
+            record["id"],
+        )
+
+    def __len__(self) -> int:
+        return len(self.n_best)
+
+    @overload
+    def __getitem__(self, index: int) -> Answer: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Tuple[Answer, ...]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[Answer, Tuple[Answer, ...]]:
+        return self.n_best[index]

@@ -1,18 +1,26 @@
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy
-import torch
 from allennlp.common.util import JsonDict
-from allennlp.data import Batch, Instance
-from allennlp.nn import util
+from allennlp.data import Instance
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.token_spans import character_offsets
 from bidaf_plugin.modules.ensemble_rules import SpanDistribution
 from bidaf_plugin.modules.output_layers.span_targets import IMPOSSIBLE_TOKEN
+from bidaf_plugin.predictors.records import Record
 from bidaf_plugin.predictors.span_predictor import SpanPredictor
 
 Offsets = Tuple[numpy.ndarray, numpy.ndarray]
+
+# What is needed of the output of a model; the last only of those that know that there is no answer.
+_NAMES = (
+    "span_start_log_probs",
+    "span_end_log_probs",
+    "best_span",
+    "confidence",
+    "no_answer_log_probs",
+)
 
 
 def find_distributions(
@@ -29,25 +37,33 @@ def find_distributions(
     predictor : `SpanPredictor`
         The model, with the reader that goes with it.
     questions : `Sequence[JsonDict]`
-        Records as `SpanPredictor` takes them, each with one passage.
+        Of files that have been checked, each with `question`, one `passage` and maybe an `id`.
     on_progress : `Callable[[int], object]`, optional
         Told the number of questions of each batch when it is done.
     """
-    instances = predictor._batch_json_to_instances(list(questions))
+    questions_on_passages = predictor.read_questions(
+        [Record(item["question"], [item["passage"]], item.get("id")) for item in questions]
+    )
+    instances = [question.instances[0] for question in questions_on_passages]
     for instance in instances:
         _check_has_words(instance)
-    offsets_of_passages: Dict[int, Offsets] = {}
+    max_answer_length = predictor._model._output_layer.decoder.max_answer_length
+    # By the tokens of a passage: one object for all questions on it.
+    offsets: Dict[int, Offsets] = {}
     found: Dict[int, SpanDistribution] = {}
-    for places in predictor.make_sampler().get_batch_indices(instances):
-        batch = [instances[place] for place in places]
-        output_dict = _run(predictor, batch)
-        offsets = [_offsets(instance, offsets_of_passages) for instance in batch]
-        limit = predictor._model._output_layer.decoder.max_answer_length
-        distributions = _separate(output_dict, offsets, limit)
-        found.update(zip(places, distributions, strict=True))
+    for indices in predictor.make_sampler().get_batch_indices(instances):
+        output_dict = predictor.run_model([instances[index] for index in indices])
+        arrays = {name: output_dict[name].cpu().numpy() for name in _NAMES if name in output_dict}
+        for row, index in enumerate(indices):
+            tokens = instances[index]["metadata"]["passage_tokens"]
+            if id(tokens) not in offsets:
+                starts, ends = numpy.array(character_offsets(tokens), dtype=numpy.int32)
+                offsets[id(tokens)] = starts, ends
+            of_question = {name: array[row] for name, array in arrays.items()}
+            found[index] = _make_distribution(of_question, offsets[id(tokens)], max_answer_length)
         if on_progress is not None:
-            on_progress(len(places))
-    return [found[place] for place in range(len(instances))]
+            on_progress(len(indices))
+    return [found[index] for index in range(len(instances))]
 
 
 def _check_has_words(instance: Instance) -> None:
@@ -58,46 +74,20 @@ def _check_has_words(instance: Instance) -> None:
             raise DataError(f"one of the models finds no words in the {name} {text!r:.80}")
 
 
-def _run(predictor: SpanPredictor, instances: List[Instance]) -> Dict[str, Any]:
-    model = predictor._model
-    for instance in instances:
-        predictor._dataset_reader.apply_token_indexers(instance)
-    batch = Batch(instances)
-    batch.index_instances(model.vocab)
-    tensors = util.move_to_device(batch.as_tensor_dict(), model._get_prediction_device())
-    with torch.no_grad():
-        # Without the gold answers, for which there would be a loss and a score.
-        return model(tensors["question"], tensors["passage"], tensors["metadata"])
-
-
-def _offsets(instance: Instance, known: Dict[int, Offsets]) -> Offsets:
-    """Where the tokens of the passage are; one object for all questions on it."""
-    tokens = instance["metadata"]["passage_tokens"]
-    if id(tokens) not in known:
-        starts, ends = (numpy.array(side, dtype=numpy.int32) for side in character_offsets(tokens))
-        known[id(tokens)] = (starts, ends)
-    return known[id(tokens)]
-
-
-def _separate(
-    output_dict: Dict[str, Any], offsets: Sequence[Offsets], max_answer_length: Optional[int]
-) -> Iterator[SpanDistribution]:
-    # Shape: (batch_size, passage_length) for both
-    start_log_probs, end_log_probs = (
-        output_dict[f"span_{side}_log_probs"].cpu().numpy() for side in ("start", "end")
+def _make_distribution(
+    output: Dict[str, numpy.ndarray], offsets: Offsets, max_answer_length: Optional[int]
+) -> SpanDistribution:
+    starts, ends = offsets
+    first, last = output["best_span"].tolist()
+    no_answer_log_probs = output.get("no_answer_log_probs")
+    return SpanDistribution(
+        starts,
+        ends,
+        # Copies, which do not keep the padding in memory.
+        output["span_start_log_probs"][: len(starts)].copy(),
+        output["span_end_log_probs"][: len(starts)].copy(),
+        None if first == IMPOSSIBLE_TOKEN else (int(starts[first]), int(ends[last])),
+        float(output["confidence"]),
+        max_answer_length,
+        None if no_answer_log_probs is None else tuple(no_answer_log_probs.tolist()),
     )
-    no_answer_log_probs = output_dict.get("no_answer_log_probs")
-    spans, confidences = output_dict["best_span"].tolist(), output_dict["confidence"].tolist()
-    for row, (starts, ends) in enumerate(offsets):
-        first, last = spans[row]
-        yield SpanDistribution(
-            starts,
-            ends,
-            # Copies, which do not keep the padding in memory.
-            start_log_probs[row, : len(starts)].copy(),
-            end_log_probs[row, : len(starts)].copy(),
-            None if first == IMPOSSIBLE_TOKEN else (int(starts[first]), int(ends[last])),
-            confidences[row],
-            max_answer_length,
-            None if no_answer_log_probs is None else tuple(no_answer_log_probs[row].tolist()),
-        )

@@ -1,41 +1,31 @@
-from itertools import chain
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from allennlp.common.checks import ConfigurationError
-from allennlp.common.util import JsonDict
+from allennlp.common.util import JsonDict, lazy_groups_of
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import MetadataField
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 from overrides import overrides
 
-from bidaf_plugin.data.dataset_readers import BidafSquadReader
-from bidaf_plugin.data.dataset_readers.squad_json import Paragraph, Question
 from bidaf_plugin.data.fields import AnswerSpansField, CompactTextField
 from bidaf_plugin.data.fields.answer_spans_field import IMPOSSIBLE
-from bidaf_plugin.data.samplers import BidafBucketSampler
-from bidaf_plugin.predictors.answers import Answers
-from bidaf_plugin.predictors.pieces import PieceCutter, QuestionOnPassages
-from bidaf_plugin.predictors.question_answerer import QuestionAnswerer
-from bidaf_plugin.predictors.question_predictor import QuestionPredictor
-from bidaf_plugin.predictors.records import (
-    check_record,
-    id_of,
-    only_passage,
-    passages_of,
-    to_record,
+from bidaf_plugin.predictors.pieces import Piece, PieceCutter, QuestionOnPassages
+from bidaf_plugin.predictors.ranking import Ranking
+from bidaf_plugin.predictors.span_predictor_base import (
+    SpanPredictorBase,
+    check_whole_numbers,
+    learn_words,
 )
-from bidaf_plugin.predictors.word_vectors import learn_words
 
-# Questions and padded passage tokens per batch, at most. What does not fit into the caches of a CPU is
-# slower, while a GPU is idle on small batches.
-_CPU_BATCH = (256, 16_000)
-_GPU_BATCH = (512, 64_000)
 _PIECE_TOKENS = 400
+# Among so many passages, or pieces of them, those of similar length are read together. No more of them
+# are held at a time.
+_PIECES_AT_ONCE = 2_000
 
 
 @Predictor.register("bidaf_span")
-class SpanPredictor(QuestionPredictor):
+class SpanPredictor(SpanPredictorBase):
     """
     Answers questions about passages. Input: JSON objects (JSON lines in a file) with
 
@@ -106,12 +96,9 @@ class SpanPredictor(QuestionPredictor):
         stride: Optional[int] = None,
         passage_weight: float = 50.0,
     ) -> None:
-        super().__init__(model, dataset_reader, frozen, skip_bad)
-        _check_numbers(
-            n_best=n_best,
-            max_passage_tokens=max_passage_tokens,
-            piece_tokens=piece_tokens,
-            stride=stride,
+        super().__init__(model, dataset_reader, frozen, skip_bad, n_best)
+        check_whole_numbers(
+            max_passage_tokens=max_passage_tokens, piece_tokens=piece_tokens, stride=stride
         )
         piece_tokens = min(piece_tokens or _PIECE_TOKENS, max_passage_tokens)
         stride = stride or max(piece_tokens * 3 // 4, 1)
@@ -120,135 +107,123 @@ class SpanPredictor(QuestionPredictor):
                 f"stride is {stride} and piece_tokens {piece_tokens}: what lies between two pieces would "
                 "not be read"
             )
-        self._n_best = n_best
         self._piece_settings = (max_passage_tokens, stride, passage_weight, piece_tokens)
+        self._decoder = model._output_layer.decoder
         if max_answer_length is not None:
-            model._output_layer.decoder.set_max_answer_length(max_answer_length)
+            self._decoder.set_max_answer_length(max_answer_length)
         if no_answer_threshold is not None:
-            model._output_layer.decoder.set_no_answer_threshold(no_answer_threshold)
+            self._decoder.set_no_answer_threshold(no_answer_threshold)
         if pretrained_file is not None:
             learn_words(model, pretrained_file)
 
-    def predict(
-        self, question: str, passage: Union[str, Sequence[str]], id: Optional[str] = None
-    ) -> JsonDict:
-        """Answers one question, about one passage or several."""
-        return self.predict_json(to_record(question, passage, id))
-
-    def ask(self, question: str, passage: Union[str, Sequence[str]], n_best: int = 1) -> Answers:
-        """
-        Answers one question, about one passage or several.
-
-        # Returns
-
-        `Answers`
-            The `n_best` most probable answers.
-        """
-        _check_numbers(n_best=n_best)
-        questions = self.make_questions([to_record(question, passage)])
-        (record,) = self._predict_all(questions, n_best=n_best)
-        return Answers.from_json(record)
-
-    @overrides
-    def check(self, record: Any) -> None:
-        check_record(record)
-
-    @overrides
-    def wrap_instances(self, instances: Sequence[Instance]) -> List[QuestionOnPassages]:
-        return [QuestionOnPassages([instance]) for instance in instances]
-
-    @overrides
-    def make_questions(self, records: Sequence[JsonDict]) -> List[QuestionOnPassages]:
-        for record in records:
-            check_record(record)
-        single = [
-            {"question": record["question"], "passage": passage, "id": id_of(record)}
-            for record in records
-            for passage in passages_of(record)
-        ]
-        instances = iter(self._batch_json_to_instances(single))
-        return [
-            QuestionOnPassages(
-                [next(instances) for _ in passages_of(record)],
-                record.get("passages") is not None,
-                record.get("n_best"),
-            )
-            for record in records
-        ]
+    def piece_settings(self) -> Tuple[int, int, float, int]:
+        """What a `PieceCutter` takes."""
+        max_tokens, stride, passage_weight, piece_tokens = self._piece_settings
+        # The logits that it is weighed against are divided by the temperature, too.
+        passage_weight /= self._model._output_layer.temperature
+        return max_tokens, stride, passage_weight, piece_tokens
 
     @overrides(check_signature=False)
     def predict_batches(
-        self,
-        questions: Sequence[QuestionOnPassages],
-        batch_size: Optional[int] = None,
-        n_best: Optional[int] = None,
+        self, questions: Sequence[QuestionOnPassages], batch_size: Optional[int] = None
     ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
         """
-        Answers questions in batches of passages of similar length.
+        Answers questions in batches of passages of similar length. A batch may complete no question.
 
         # Parameters
 
         questions : `Sequence[QuestionOnPassages]`
         batch_size : `int`, optional (default = `None`)
             Passages, or pieces of them, per batch. By default as many as are answered fastest.
-        n_best : `int`, optional (default = `None`)
-            In place of what the predictor was made with, where a question does not say it itself.
-
-        # Returns
-
-        `Iterator[Tuple[List[int], List[JsonDict]]]`
-            For each batch, where the questions that it completes stand in `questions`, and the
-            answers to them.
         """
-        return QuestionAnswerer(
-            self._model,
-            self._dataset_reader,
-            PieceCutter(*self.piece_settings()),
-            self.make_sampler(batch_size),
-            self._n_best if n_best is None else n_best,
-        ).answer(questions)
+        questions = self._with_number_of_answers(questions)
+        sampler = self.make_sampler(batch_size)
+        rankings: Dict[int, Ranking] = {}
+        for group in lazy_groups_of(self._cut(questions, rankings), _PIECES_AT_ONCE):
+            for indices in sampler.get_batch_indices([piece.instance for piece in group]):
+                answers = self._answer([group[index] for index in indices], questions, rankings)
+                yield list(answers), list(answers.values())
 
-    def piece_settings(self) -> Tuple[int, int, float, int]:
-        """What a `PieceCutter` takes."""
-        max_tokens, stride, passage_weight, piece_tokens = self._piece_settings
-        # The logits that it is weighed against are divided by the temperature, too.
-        return (
-            max_tokens,
-            stride,
-            passage_weight / self._model._output_layer.temperature,
-            piece_tokens,
-        )
+    def _cut(
+        self, questions: Sequence[QuestionOnPassages], rankings: Dict[int, Ranking]
+    ) -> Iterator[Piece]:
+        """The pieces of all passages; `rankings` for those questions that need more than a best span."""
+        cutter = PieceCutter(*self.piece_settings())
+        for index, question in enumerate(questions):
+            pieces = cutter.cut(index, question.instances)
+            if question.n_best is not None or question.is_list or len(pieces) > 1:
+                max_length = self._decoder.max_answer_length
+                rankings[index] = Ranking(len(pieces), question.n_best or 1, max_length)
+            yield from pieces
 
-    def make_sampler(self, batch_size: Optional[int] = None) -> BidafBucketSampler:
-        """Makes batches of passages of similar length, by default as large as is fastest."""
-        max_tokens = None
-        if batch_size is None:
-            batch_size, max_tokens = _CPU_BATCH if self.cuda_device < 0 else _GPU_BATCH
-        return BidafBucketSampler(batch_size, max_tokens, group_passages=True, shuffle=False)
+    def _answer(
+        self,
+        pieces: Sequence[Piece],
+        questions: Sequence[QuestionOnPassages],
+        rankings: Dict[int, Ranking],
+    ) -> Dict[int, JsonDict]:
+        """The answers to the questions that are complete with these pieces, by their indices."""
+        output_dict = self.run_model([piece.instance for piece in pieces])
+        readable = self._model.make_output_human_readable(output_dict)
+        answers = {}
+        for row, piece in enumerate(pieces):
+            index = piece.question_index
+            ranking = rankings.get(index)
+            if ranking is None:
+                answers[index] = {name: column[row] for name, column in readable.items()}
+                continue
+            length = len(piece.instance["passage"])
+            # Shape: (num_tokens,) for both
+            start_logits, end_logits = (
+                output_dict[f"span_{side}_logits"][row, :length].double().cpu().numpy()
+                for side in ("start", "end")
+            )
+            ranking.add(piece, start_logits, end_logits)
+            if ranking.num_missing == 0:
+                no_answer_logits = output_dict.get("no_answer_logits")
+                answers[index] = self._make_record(
+                    readable["id"][row],
+                    questions[index],
+                    rankings.pop(index),
+                    None if no_answer_logits is None else no_answer_logits[row].tolist(),
+                )
+        return answers
 
-    @overrides
-    def _batch_json_to_instances(self, json_dicts: List[JsonDict]) -> List[Instance]:
-        if not isinstance(self._dataset_reader, BidafSquadReader):
-            return super()._batch_json_to_instances(json_dicts)
-        # A passage that several questions are about is read once.
-        places_by_passage: Dict[str, List[int]] = {}
-        for place, record in enumerate(json_dicts):
-            places_by_passage.setdefault(only_passage(record), []).append(place)
-        instances = self._dataset_reader.paragraphs_to_instances(
-            Paragraph("", passage, [_question(json_dicts[place]) for place in places])
-            for passage, places in places_by_passage.items()
-        )
-        all_places = chain.from_iterable(places_by_passage.values())
-        instance_by_place = dict(zip(all_places, instances, strict=True))
-        return [instance_by_place[place] for place in range(len(json_dicts))]
-
-    @overrides
-    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        return self._dataset_reader.text_to_instance(
-            question=json_dict["question"],
-            passage=only_passage(json_dict),
-            id=id_of(json_dict),
-        )
+    def _make_record(
+        self,
+        id: Any,
+        question: QuestionOnPassages,
+        ranking: Ranking,
+        no_answer_logits: Optional[Sequence[float]],
+    ) -> JsonDict:
+        """
+        The prediction for a question of which all pieces have been ranked, with the keys of
+        `SpanOutputLayer.make_output_human_readable` and those that are asked for.
+        """
+        no_answer_probability = None
+        if no_answer_logits is not None:
+            no_answer_probability = ranking.add_no_answer(*no_answer_logits)
+        text, span, confidence = ranking.best_span()
+        record: JsonDict = {
+            "id": id,
+            "best_span_str": text,
+            "best_span": [span.first_token, span.last_token],
+            "best_span_characters": [span.start, span.end],
+            "confidence": confidence,
+        }
+        if question.is_list:
+            record["passage_index"] = span.passage_index
+        if no_answer_probability is not None:
+            record["no_answer_probability"] = no_answer_probability
+            if self._decoder.no_answer_wins(no_answer_probability, confidence):
+                record.update(
+                    {name: None for name in record if name.startswith(("best", "passage"))},
+                    best_span_str="",
+                    confidence=no_answer_probability,
+                )
+        if question.n_best is not None:
+            record["n_best"] = [answer.to_json() for answer in ranking.answers()]
+        return record
 
     @overrides
     def predictions_to_labeled_instances(
@@ -271,14 +246,3 @@ class SpanPredictor(QuestionPredictor):
         labeled.add_field("metadata", MetadataField(metadata))
         labeled.add_field("answer_spans", AnswerSpansField([tuple(span) if span else IMPOSSIBLE]))
         return [labeled]
-
-
-def _question(record: JsonDict) -> Question:
-    id = id_of(record)
-    return Question("" if id is None else id, record["question"], [])
-
-
-def _check_numbers(**numbers: Optional[int]) -> None:
-    for name, number in numbers.items():
-        if number is not None and (not isinstance(number, int) or number < 1):
-            raise ConfigurationError(f"{name} must be a whole number, 1 or more, not {number!r}")

@@ -9,7 +9,7 @@ from allennlp.modules.matrix_attention import (
     MatrixAttention,
 )
 
-from bidaf_plugin.archives.ensemble_model import AttentionFlowEnsemble
+from bidaf_plugin.archives import AttentionFlowEnsemble
 from bidaf_plugin.modules import BiAttention
 from bidaf_plugin.modules.fusion import MlpFusion
 from bidaf_plugin.modules.matrix_attention import LinearAfterMlpMatrixAttention

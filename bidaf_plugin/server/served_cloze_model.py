@@ -7,7 +7,6 @@ from overrides import overrides
 from bidaf_plugin.data.samplers.window_budget_sampler import BatchSize
 from bidaf_plugin.predictors import ClozePredictor
 from bidaf_plugin.predictors.cloze_predictor import MAX_WORDS
-from bidaf_plugin.predictors.records import only_passage
 from bidaf_plugin.server.describe import describe_model
 from bidaf_plugin.server.errors import RequestError
 from bidaf_plugin.server.schemas import ModelDescription
@@ -39,7 +38,7 @@ class ServedClozeModel(ServedModel):
 
     @overrides
     def check(self, record: JsonDict) -> None:
-        only_passage(record)
+        self._predictor.check(record)
 
     @overrides
     def prepare(self, record: JsonDict) -> Instance:

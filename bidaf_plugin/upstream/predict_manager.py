@@ -4,7 +4,7 @@ import json
 import sys
 import zlib
 from contextlib import nullcontext
-from typing import Any, Iterator, List, Optional, Sequence, Union
+from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Union
 
 from allennlp.commands import predict
 from allennlp.common.file_utils import cached_path, open_compressed
@@ -14,7 +14,7 @@ from allennlp.data import Instance
 from allennlp.predictors import Predictor
 from overrides import overrides
 
-from bidaf_plugin.common.errors import BadLine, DataError
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import chunks_of_file, chunks_of_stream, open_atomically, read_json
 from bidaf_plugin.common.folders import check_can_be_written
 from bidaf_plugin.predictors.question_predictor import QuestionPredictor
@@ -25,8 +25,19 @@ from bidaf_plugin.predictors.records import id_of
 _QUESTIONS_AT_ONCE = 2_000
 _BYTES_AT_ONCE = 4_000_000
 
-# As it was read: a JSON object, or an instance of the dataset reader.
-Question = Union[JsonDict, Instance]
+
+class BadLine(dict):
+    """What stands for a line of input that could not be used: `line`, `id` (if it has one) and `error`."""
+
+
+class CheckedLine(NamedTuple):
+    """A JSON object that has been checked, and what `QuestionPredictor.check` made of it."""
+
+    record: JsonDict
+    checked: Any
+
+
+Question = Union[CheckedLine, BadLine, Instance]
 
 
 class PredictManager(predict._PredictManager):
@@ -85,17 +96,14 @@ class PredictManager(predict._PredictManager):
     ) -> List[JsonDict]:
         good = [question for question in questions if not isinstance(question, BadLine)]
         readable = (
-            predictor.make_questions(good)
+            predictor.read_questions([line.checked for line in good])
             if self._dataset_reader is None
             else predictor.wrap_instances(good)
         )
-        answers: List[JsonDict] = [{}] * len(good)
-        for places, batch_answers in predictor.predict_batches(readable, self._given_batch_size):
-            for place, answer in zip(places, batch_answers, strict=True):
-                answers[place] = answer
-            progress.update(len(places))
-        remaining = iter(answers)
-        return [item if isinstance(item, BadLine) else next(remaining) for item in questions]
+        answers = iter(
+            predictor.predict_questions(readable, self._given_batch_size, progress.update)
+        )
+        return [item if isinstance(item, BadLine) else next(answers) for item in questions]
 
     def _read_questions(self) -> Iterator[List[Question]]:
         """The questions, as many at once as are answered together."""
@@ -106,10 +114,10 @@ class PredictManager(predict._PredictManager):
 
     @overrides
     def _get_json_data(self) -> Iterator[JsonDict]:
-        for records in self._read_records():
-            yield from records
+        for lines in self._read_records():
+            yield from (line.record for line in lines)
 
-    def _read_records(self) -> Iterator[List[JsonDict]]:
+    def _read_records(self) -> Iterator[List[Any]]:
         line_number = 0
         for lines in self._read_lines():
             records = []
@@ -119,12 +127,15 @@ class PredictManager(predict._PredictManager):
                     records.append(self._load_record(line, line_number))
             yield records
 
-    def _load_record(self, line: bytes, line_number: int) -> JsonDict:
+    def _load_record(self, line: bytes, line_number: int) -> Union[CheckedLine, BadLine]:
+        predictor = self._predictor
         try:
-            return self._predictor.load_line(line.decode("utf-8"))
+            record = predictor.load_line(line.decode("utf-8"))
+            is_ours = isinstance(predictor, QuestionPredictor)
+            return CheckedLine(record, predictor.check(record) if is_ours else None)
         except (DataError, UnicodeDecodeError, ValueError) as error:
             message = f"{self._input_file}, line {line_number}: {error}"
-            if not getattr(self._predictor, "skip_bad", False):
+            if not getattr(predictor, "skip_bad", False):
                 raise DataError(message) from error
             return BadLine(line=line_number, **_id_of(line), error=message)
 
@@ -151,7 +162,9 @@ def _id_of(line: bytes) -> JsonDict:
 
 
 def _show(question: Question) -> str:
-    return str(question) if isinstance(question, Instance) else json.dumps(question)
+    if isinstance(question, Instance):
+        return str(question)
+    return json.dumps(question.record if isinstance(question, CheckedLine) else question)
 
 
 def _is_given(option: str, arguments: Sequence[str]) -> bool:

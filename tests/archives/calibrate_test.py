@@ -5,7 +5,7 @@ from typing import Any, Dict
 
 import pytest
 
-from bidaf_plugin.archives.calibrate import divide_logits, rewrite_config
+from bidaf_plugin.archives.calibrate import divide_logits
 from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.common.errors import DataError
 
@@ -32,8 +32,7 @@ def make_archive(folder: Path, **files: str) -> Path:
     return path
 
 
-def set_a(config: Dict[str, Any]) -> None:
-    config["a"] = 2
+CONFIG = '{"model": {"output_layer": {"temperature": 1.5}}, "b": "é"}'
 
 
 class TestDivideLogits:
@@ -69,31 +68,30 @@ class TestDivideLogits:
             divide_logits(str(archive), str(tmp_path / "new.tar.gz"), 2.0)
         assert not (tmp_path / "new.tar.gz").exists()
 
-
-class TestRewriteConfig:
     @pytest.mark.parametrize("in_place", [False, True])
     def test_only_the_config_changes(self, tmp_path: Path, in_place: bool) -> None:
-        archive = make_archive(tmp_path, config_json='{"a": 1, "b": "é"}', weights_th="\0\1" * 5000)
+        archive = make_archive(tmp_path, config_json=CONFIG, weights_th="\0\1" * 5000)
         before = contents(archive)
         new = archive if in_place else tmp_path / "new.tar.gz"
-        rewrite_config(str(archive), str(new), set_a)
+        assert divide_logits(str(archive), str(new), 2.0) == 3.0
         after = contents(new)
         assert list(after) == list(before)
-        assert json.loads(after.pop("config.json")) == {"a": 2, "b": "é"}
+        config = json.loads(after.pop("config.json"))
+        assert config == {"model": {"output_layer": {"temperature": 3.0}}, "b": "é"}
         before.pop("config.json")
         assert after == before
 
     def test_an_archive_without_config_is_refused(self, tmp_path: Path) -> None:
         archive = make_archive(tmp_path, weights_th="x")
         with pytest.raises(DataError, match="there is no config.json in the archive"):
-            rewrite_config(str(archive), str(tmp_path / "new.tar.gz"), set_a)
+            divide_logits(str(archive), str(tmp_path / "new.tar.gz"), 2.0)
         assert not list(tmp_path.glob("new*"))
 
     def test_a_truncated_archive_is_refused_and_kept(self, tmp_path: Path) -> None:
-        archive = make_archive(tmp_path, config_json="{}", weights_th="xyz" * 1000)
+        archive = make_archive(tmp_path, config_json=CONFIG, weights_th="xyz" * 1000)
         half = archive.read_bytes()[: archive.stat().st_size // 2]
         archive.write_bytes(half)
         with pytest.raises(DataError, match="model.tar.gz: the archive is truncated or damaged"):
-            rewrite_config(str(archive), str(archive), set_a)
+            divide_logits(str(archive), str(archive), 2.0)
         assert archive.read_bytes() == half
         assert not list(tmp_path.glob("*.tmp"))

@@ -3,6 +3,8 @@ from pathlib import Path
 import pytest
 from allennlp.predictors import Predictor
 
+from bidaf_plugin import predictors
+from bidaf_plugin.archives import load
 from bidaf_plugin.predictors import BidafPredictor, ClozePredictor, SpanPredictor
 
 
@@ -22,3 +24,12 @@ class TestBidafPredictor:
         assert cloze.skip_bad
         with pytest.raises(TypeError, match="max_answer_length"):
             Predictor.from_path(tiny_cloze_archive, max_answer_length=1)
+
+
+def test_archives_can_be_loaded_from_where_the_readme_had_it() -> None:
+    from bidaf_plugin.predictors import load_predictor, load_span_predictor
+
+    assert load_predictor is load.load_predictor
+    assert load_span_predictor is load.load_span_predictor
+    with pytest.raises(AttributeError, match="'bidaf_plugin.predictors' has no attribute 'load_x'"):
+        predictors.load_x  # noqa: B018

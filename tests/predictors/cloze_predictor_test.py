@@ -139,7 +139,7 @@ class TestClozePredictor:
         self, predictor: ClozePredictor, record: Any, message: str
     ) -> None:
         with pytest.raises(DataError, match=message):
-            predictor.load_line(json.dumps(record))
+            predictor.make_questions([record])
         with pytest.raises(DataError, match=message):
             predictor.predict_json(record)
 

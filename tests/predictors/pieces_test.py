@@ -29,7 +29,7 @@ class TestPieceCutter:
         instance = make_instance(num_words)
         pieces = PieceCutter(10, stride=4, passage_weight=0.0).cut(3, [instance])
         assert [piece.first_token for piece in pieces] == expected
-        assert {piece.question for piece in pieces} == {3}
+        assert {piece.question_index for piece in pieces} == {3}
         all_words = words(instance)
         for piece in pieces:
             first = piece.first_token

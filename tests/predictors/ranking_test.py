@@ -74,6 +74,7 @@ class TestRanking:
         for answer in rank(pieces, make_logits(pieces)).answers():
             passage = PASSAGES[answer.passage_index]
             assert passage[answer.start : answer.end] == answer.text
+            assert answer.last_token is not None
             words = passage.split()[answer.first_token : answer.last_token + 1]
             assert " ".join(words) == answer.text
         logits = make_logits(pieces)
@@ -86,6 +87,7 @@ class TestRanking:
         pieces = make_pieces(4, 2)
         for answer in rank(pieces, make_logits(pieces)).answers():
             words = PASSAGES[answer.passage_index].split()
+            assert answer.last_token is not None
             assert " ".join(words[answer.first_token : answer.last_token + 1]) == answer.text
 
     def test_the_order_of_the_pieces_makes_no_difference(self) -> None:
@@ -118,8 +120,8 @@ class TestRanking:
         probabilities[[0, 4]], probabilities[2] = 0.3, 0.35
         logits = numpy.log(probabilities)
         ranking = rank(pieces, [(logits, logits)], n=1)
-        text, place, probability = ranking.best_place()
-        assert (text, place.first_token, place.last_token) == ("Bob", 2, 2)
+        text, span, probability = ranking.best_span()
+        assert (text, span.first_token, span.last_token) == ("Bob", 2, 2)
         assert probability == pytest.approx(0.35**2)
         (best,) = ranking.answers()
         assert best.text == "Ada" and best.probability == pytest.approx(2 * 0.3**2)
@@ -139,4 +141,4 @@ class TestRanking:
         pieces = make_pieces(100, 100)
         ranking = rank(pieces, make_logits(pieces), n=2)
         assert len(ranking.answers()) == 2
-        assert len(ranking._places) <= 10 * len(pieces)
+        assert len(ranking._spans) <= 10 * len(pieces)

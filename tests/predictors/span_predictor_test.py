@@ -9,7 +9,9 @@ from allennlp.predictors import Predictor
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.models import AttentionFlow
-from bidaf_plugin.predictors import SpanPredictor
+from bidaf_plugin.predictors import SpanPredictor, span_predictor_base
+from bidaf_plugin.predictors.records import Record, check_record
+from bidaf_plugin.upstream.predict_manager import PredictManager
 
 RECORD = {"question": "Who planted it?", "passage": " It was planted by Ada – in 1855.", "id": "q1"}
 
@@ -72,7 +74,8 @@ class TestSpanPredictor:
     def test_questions_on_one_passage_share_it(self, predictor: SpanPredictor) -> None:
         other = {"question": "How far?", "passage": "It carries 18 miles, not 20."}
         records = [RECORD, other, {**RECORD, "question": "When?", "id": 2}]
-        first, second, third = predictor._batch_json_to_instances(records)
+        questions = predictor.make_questions(records)
+        first, second, third = (question.instances[0] for question in questions)
         assert first["passage"] is third["passage"] is not second["passage"]
         assert [item["metadata"]["id"] for item in (first, second, third)] == ["q1", "", 2]
 
@@ -114,9 +117,27 @@ class TestSpanPredictor:
         self, predictor: SpanPredictor, record: Any, message: str
     ) -> None:
         with pytest.raises(DataError, match=message):
-            predictor.load_line(json.dumps(record))
+            predictor.make_questions([record])
         with pytest.raises(DataError, match=message):
             predictor.predict_json(record)
+
+    def test_a_record_is_checked_once(
+        self, predictor: SpanPredictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        checked: List[Any] = []
+
+        def check(record: Any) -> Record:
+            checked.append(record)
+            return check_record(record)
+
+        monkeypatch.setattr(span_predictor_base, "check_record", check)
+        records = [{**RECORD, "id": number} for number in range(3)]
+        predictor.predict_batch_json(records)
+        assert checked == records
+        source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+        source.write_text("\n".join(map(json.dumps, records)))
+        PredictManager(predictor, str(source), str(target), 2, False, False).run()
+        assert checked == 2 * records
 
     def test_a_line_that_is_not_json_is_refused(self, predictor: SpanPredictor) -> None:
         for line in ("{question: x}", "[" * 100_000):
@@ -282,7 +303,8 @@ class TestSpanPredictor:
         # The pieces of a batch have no more than the tokens of a batch of short passages.
         assert max(lengths) <= 16_000
         # The piece with the words of the question wins.
-        assert answers[0].first_token > 98_000
+        first_token = answers[0].first_token
+        assert first_token is not None and first_token > 98_000
 
     def test_batches_and_their_order_change_no_answer(self, tiny_archive: Path) -> None:
         predictor = Predictor.from_path(tiny_archive, n_best=3, max_passage_tokens=20)

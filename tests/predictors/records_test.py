@@ -19,6 +19,13 @@ class TestAnswers:
             "passage_index": 1,
         }
 
+    def test_an_ensemble_s_reader_may_have_no_token_there(self) -> None:
+        answer = dataclasses.replace(ADA, first_token=None, last_token=None)
+        assert answer.to_json()["tokens"] is None
+        assert Answer.from_json(answer.to_json()) == answer
+        record = {"id": 1, "best_span": None, "best_span_characters": [7, 10]}
+        assert Answers.from_json({**record, "n_best": [answer.to_json()]}).best == answer
+
     def test_is_a_sequence_that_cannot_be_changed(self) -> None:
         answers = Answers((ADA, BOB))
         assert len(answers) == 2 and list(answers) == [ADA, BOB]
@@ -33,6 +40,7 @@ class TestAnswers:
         record = {
             "id": 3,
             "best_span": None,
+            "best_span_characters": None,
             "n_best": [ADA.to_json()],
             "no_answer_probability": 0.9,
         }
