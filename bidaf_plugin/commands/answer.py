@@ -2,8 +2,7 @@ import argparse
 
 from overrides import overrides
 
-from bidaf_plugin.archives.trust import add_trust_option
-from bidaf_plugin.commands.action import Action
+from bidaf_plugin.commands.action import Action, add_model_options
 
 
 @Action.register("answer")
@@ -45,10 +44,7 @@ class Answer(Action):
         parser.add_argument(
             "--batch-size", type=int, help="questions per batch (default: what is fastest)"
         )
-        parser.add_argument(
-            "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
-        )
-        add_trust_option(parser)
+        add_model_options(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:

@@ -5,8 +5,7 @@ from typing import List
 
 from overrides import overrides
 
-from bidaf_plugin.archives.trust import add_trust_option
-from bidaf_plugin.commands.action import Action
+from bidaf_plugin.commands.action import Action, add_model_options
 from bidaf_plugin.common.errors import DataError
 
 # Characters before and after an answer that are shown with it.
@@ -41,10 +40,7 @@ class Ask(Action):
         parser.add_argument(
             "--json", action="store_true", help="print the record that `allennlp predict` gives"
         )
-        parser.add_argument(
-            "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
-        )
-        add_trust_option(parser)
+        add_model_options(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:

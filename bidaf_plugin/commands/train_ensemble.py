@@ -1,8 +1,7 @@
 import argparse
 import json
 import os
-from copy import deepcopy
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import List, Optional
 
 from allennlp.common import Params
 from overrides import overrides
@@ -16,11 +15,7 @@ from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule
-from bidaf_plugin.training.resumable import train_or_resume
-
-_SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
-# That of AllenNLP.
-_DEFAULT_SEED = 13370
+from bidaf_plugin.training.experiments import train_runs
 
 
 @Action.register("train-ensemble")
@@ -69,29 +64,6 @@ class TrainEnsemble(Action):
         except KeyboardInterrupt:
             raise SystemExit("Interrupted: the same command goes on where it stopped.") from None
         print(report(archives, paragraphs, args.serialization_dir, args.cuda_device))
-
-
-def seeded_configs(config: Dict[str, Any], number: int) -> Iterator[Tuple[str, Dict[str, Any]]]:
-    """The names of the runs and their configs, which differ in their seeds only."""
-    for run in range(number):
-        seeded = deepcopy(config)
-        for seed in _SEEDS:
-            seeded[seed] = config.get(seed, _DEFAULT_SEED) + run
-        yield f"run_{run + 1}", seeded
-
-
-def train_runs(config: Dict[str, Any], folder: str, number: int) -> List[str]:
-    """Trains what has not been trained, one after the other, and returns the archives."""
-    if number < 1:
-        raise DataError(f"an ensemble needs at least one model, not {number}")
-    if config.get("model", {}).get("output_layer", {}).get("type", "span") != "span":
-        raise DataError("only models with the output layer 'span' can be put together")
-    archives = []
-    for name, seeded in seeded_configs(config, number):
-        print(f"[{name.removeprefix('run_')}/{number}] {name}", flush=True)
-        train_or_resume(seeded, os.path.join(folder, name))
-        archives.append(os.path.join(folder, name, "model.tar.gz"))
-    return archives
 
 
 def read_scored(data: Optional[str]) -> List[Paragraph]:

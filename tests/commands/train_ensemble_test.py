@@ -5,28 +5,14 @@ from typing import Any, Dict, List
 import pytest
 
 from bidaf_plugin.archives import load_span_predictor
-from bidaf_plugin.commands.train_ensemble import (
-    read_scored,
-    report,
-    seeded_configs,
-    train_runs,
-)
+from bidaf_plugin.commands.train_ensemble import read_scored, report
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.training.experiments import train_runs
 from tests.cloze_helpers import tiny_cloze_params
 from tests.helpers import TINY_SQUAD, tiny_params
 
 
 class TestTrainEnsemble:
-    def test_runs_differ_in_their_seeds_only(self) -> None:
-        config = tiny_params("seed:: 5")
-        names, configs = zip(*seeded_configs(config, 3), strict=True)
-        assert names == ("run_1", "run_2", "run_3")
-        assert configs[0] == config
-        for number, seeded in enumerate(configs):
-            seeds = {key: seeded.pop(key) for key in ("random_seed", "numpy_seed", "pytorch_seed")}
-            assert set(seeds.values()) == {5 + number}
-            assert {**seeded, **configs[0]} == configs[0]
-
     def test_trains_what_is_missing_and_reports(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -74,21 +60,3 @@ class TestTrainEnsemble:
         path.write_text(json.dumps(squad))
         with pytest.raises(DataError, match="neither a gold answer"):
             read_scored(str(path))
-
-    @pytest.mark.parametrize("is_half_written", [True, False])
-    def test_an_archive_that_was_not_finished_is_made_anew(
-        self, tmp_path: Path, is_half_written: bool, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        (archive,) = train_runs(tiny_params(), str(tmp_path), 1)
-        content = Path(archive).read_bytes()
-        if is_half_written:
-            Path(archive).write_bytes(content[: len(content) // 2])
-        else:
-            Path(archive).unlink()
-        monkeypatch.setattr("allennlp.commands.train.train_model", None)
-        train_runs(tiny_params(), str(tmp_path), 1)
-        assert load_span_predictor(archive).predict("Who?", "It was Ada.")["best_span_str"]
-        # What is whole is left alone.
-        modified = Path(archive).stat().st_mtime_ns
-        train_runs(tiny_params(), str(tmp_path), 1)
-        assert Path(archive).stat().st_mtime_ns == modified
