@@ -1,10 +1,9 @@
 from bidaf_plugin.commands.action import Action as Action
 from bidaf_plugin.commands.action import Bidaf as Bidaf
 from bidaf_plugin.commands.answer import Answer as Answer
+from bidaf_plugin.commands.answer import Ask as Ask
 from bidaf_plugin.commands.archives import Calibrate as Calibrate
 from bidaf_plugin.commands.archives import Compact as Compact
-from bidaf_plugin.commands.ask import Ask as Ask
-from bidaf_plugin.commands.compare import Compare as Compare
 from bidaf_plugin.commands.ensemble import Ensemble as Ensemble
 from bidaf_plugin.commands.errors import Errors as Errors
 from bidaf_plugin.commands.explain import Attention as Attention
@@ -13,11 +12,12 @@ from bidaf_plugin.commands.export import Export as Export
 from bidaf_plugin.commands.pack_cloze import PackCloze as PackCloze
 from bidaf_plugin.commands.quickstart import Quickstart as Quickstart
 from bidaf_plugin.commands.report import Report as Report
-from bidaf_plugin.commands.reproduce import Reproduce as Reproduce
+from bidaf_plugin.commands.score import Compare as Compare
 from bidaf_plugin.commands.score import Score as Score
 from bidaf_plugin.commands.serve import Serve as Serve
-from bidaf_plugin.commands.study import Study as Study
 from bidaf_plugin.commands.table import Table as Table
-from bidaf_plugin.commands.train_ensemble import TrainEnsemble as TrainEnsemble
+from bidaf_plugin.commands.train import Reproduce as Reproduce
+from bidaf_plugin.commands.train import Study as Study
+from bidaf_plugin.commands.train import TrainEnsemble as TrainEnsemble
 from bidaf_plugin.commands.word_spaces import Neighbors as Neighbors
 from bidaf_plugin.commands.word_spaces import Tsne as Tsne

@@ -48,16 +48,8 @@ _MEANINGS = {
 
 class RequestError(Exception):
     """
-    A request that gets no answer.
-
-    # Parameters
-
-    status : `int`
-        Of HTTP.
-    message : `str`
-        One sentence for whoever asked.
-    retry_after : `int`, optional (default = `None`)
-        After how many seconds it is worth trying again.
+    A request that gets no answer: the status of HTTP, one sentence for whoever asked, and after how many
+    seconds it is worth trying again.
     """
 
     def __init__(self, status: int, message: str, retry_after: Optional[int] = None) -> None:

@@ -38,16 +38,7 @@ _MAX_IGNORED_BYTES = 20 * MAX_BODY_BYTES
 
 
 class AccessLog:
-    """
-    Writes a line of JSON for each request and counts it. What people ask is not in it.
-
-    # Parameters
-
-    app : `ASGIApp`
-    service : `Service`
-    stream : `TextIO`, optional (default = `sys.stderr`)
-        Where the lines go.
-    """
+    """Writes a line of JSON for each request, and counts it. What people ask is not in it."""
 
     def __init__(self, app: ASGIApp, service: Service, stream: Optional[TextIO] = None) -> None:
         self._app = app
@@ -108,16 +99,11 @@ class BrowserRules:
     - Browsers are told to load nothing from elsewhere.
     - Files are sent whole, whatever part is asked for, as RFC 9110 allows: they are small. Starlette
       would refuse a `Range` that is wrong with plain text.
-
-    # Parameters
-
-    app : `ASGIApp`
-    allowed_hosts : `Collection[str]`, optional (default = `LOOPBACK`)
-        Names and addresses of this server, without ports; None for any.
     """
 
     def __init__(self, app: ASGIApp, allowed_hosts: Optional[Collection[str]] = LOOPBACK) -> None:
         self._app = app
+        # Names and addresses of this server, without ports; None for any.
         self._allowed_hosts = allowed_hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -153,19 +139,12 @@ class BrowserRules:
 
 class BodyCheck:
     """
-    Lets through only bodies that are small enough, have come in time and are JSON in UTF-8.
-
-    # Parameters
-
-    app : `ASGIApp`
-    paths : `Collection[str]`
-        Where bodies are posted to. Elsewhere nobody reads them.
-    timeout : `float`
-        Seconds in which the body must have come.
+    Lets through only bodies that are small enough, have come within `timeout` seconds and are JSON in UTF-8.
     """
 
     def __init__(self, app: ASGIApp, paths: Collection[str], timeout: float) -> None:
         self._app = app
+        # Where bodies are posted to. Elsewhere nobody reads them.
         self._paths = paths
         self._timeout = timeout
 

@@ -96,11 +96,6 @@ class GracefulServer(uvicorn.Server):
     A server that, once it is told to stop, answers what it has taken in, refuses what is new with 503,
     and ends when no request is open, or when all of them should have been answered. Told a second time,
     it ends at once.
-
-    # Parameters
-
-    config : `uvicorn.Config`
-    service : `Service`
     """
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:

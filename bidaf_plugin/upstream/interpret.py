@@ -12,7 +12,7 @@ from allennlp.interpret.saliency_interpreters import SaliencyInterpreter, Simple
 from allennlp.nn import util
 from overrides import overrides
 
-from bidaf_plugin.upstream.registration import register_instead
+from bidaf_plugin.upstream.small_fixes import register_instead
 
 
 @register_instead(Attacker, "hotflip")

@@ -13,7 +13,7 @@ from allennlp.training.moving_average import ExponentialMovingAverage, MovingAve
 from allennlp.training.optimizers import Optimizer
 from overrides import overrides
 
-from bidaf_plugin.upstream.registration import register_instead
+from bidaf_plugin.upstream.small_fixes import register_instead
 
 
 @register_instead(MovingAverage, "exponential")

@@ -25,7 +25,7 @@ from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.models import AttentionFlow
 from bidaf_plugin.upstream.callbacks import EpochSoFarCallback
 from bidaf_plugin.upstream.checkpointer import save_atomically
-from bidaf_plugin.upstream.registration import register_instead
+from bidaf_plugin.upstream.small_fixes import register_instead
 
 try:
     from bidaf_plugin.fast import products

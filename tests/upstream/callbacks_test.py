@@ -54,7 +54,7 @@ def start(state: Dict[str, Any], device: torch.device = CPU) -> RandomStateCallb
 
 
 def use_rank(monkeypatch: pytest.MonkeyPatch, rank: int) -> None:
-    module = "bidaf_plugin.upstream.random_state_callback"
+    module = "bidaf_plugin.upstream.callbacks"
     monkeypatch.setattr(f"{module}.is_distributed", lambda: True)
     monkeypatch.setattr("torch.distributed.get_rank", lambda: rank)
 

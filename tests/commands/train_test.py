@@ -5,7 +5,7 @@ from typing import Any, Dict, List
 import pytest
 
 from bidaf_plugin.archives import load_span_predictor
-from bidaf_plugin.commands.train_ensemble import read_scored, report
+from bidaf_plugin.commands.train import read_scored, report
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.training.experiments import train_runs
 from tests.cloze_helpers import tiny_cloze_params
