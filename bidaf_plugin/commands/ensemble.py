@@ -16,10 +16,7 @@ from bidaf_plugin.analysis.nbest_files import (
     passages_of,
     read_nbest,
 )
-from bidaf_plugin.analysis.prediction_files import (
-    path_beside,
-    write_predictions,
-)
+from bidaf_plugin.analysis.prediction_files import path_beside, write_predictions
 from bidaf_plugin.analysis.squad_files import has_gold_answers, read_paragraphs
 from bidaf_plugin.archives.ensemble import check_members, write_ensemble_archive
 from bidaf_plugin.commands.action import Action, add_model_options

@@ -44,11 +44,7 @@ class Report(Action):
             help="how many answers, and how many errors, to show",
         )  # fmt: skip
         parser.add_argument(
-            "--seed",
-            metavar="S",
-            type=int,
-            default=0,
-            help="another seed, other samples",
+            "--seed", metavar="S", type=int, default=0, help="another seed, other samples"
         )
         add_model_options(parser)
 

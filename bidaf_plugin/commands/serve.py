@@ -26,9 +26,7 @@ class Serve(Action):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("archive", nargs="*", help="the models")
         parser.add_argument(
-            "--host",
-            default="127.0.0.1",
-            help="the address to serve at; 0.0.0.0 for all networks",
+            "--host", default="127.0.0.1", help="the address to serve at; 0.0.0.0 for all networks"
         )
         parser.add_argument("--port", type=int, default=8000, help="0 for any")
         parser.add_argument(

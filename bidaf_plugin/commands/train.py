@@ -48,9 +48,7 @@ class Reproduce(Action):
     @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--config",
-            default="training_configs/bidaf_squad_adam.jsonnet",
-            help="the recipe",
+            "--config", default="training_configs/bidaf_squad_adam.jsonnet", help="the recipe"
         )
         parser.add_argument("--minutes", type=float, help="time for training (default: no limit)")
         parser.add_argument(
@@ -175,10 +173,7 @@ class TrainEnsemble(Action):
             "-o", "--overrides", default="", help="a JSON structure that overrides the config"
         )
         parser.add_argument(
-            "--cuda-device",
-            type=int,
-            default=-1,
-            help="the GPU for the scores; -1 for none",
+            "--cuda-device", type=int, default=-1, help="the GPU for the scores; -1 for none"
         )
         # What is loaded is what was trained by the same config.
         parser.set_defaults(trust=True)

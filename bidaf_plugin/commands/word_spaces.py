@@ -43,11 +43,7 @@ class Neighbors(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.analysis.neighbors import (
-            find_neighbors,
-            format_neighbors,
-            neighbor_rows,
-        )
+        from bidaf_plugin.analysis.neighbors import find_neighbors, format_neighbors, neighbor_rows
         from bidaf_plugin.analysis.tables import write_csv
         from bidaf_plugin.archives.load import load_span_predictor
 

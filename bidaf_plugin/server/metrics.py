@@ -48,9 +48,7 @@ class Metrics:
             registry=self._registry,
         )
         gauge = Gauge(
-            "bidaf_queue_length",
-            "Questions that wait for their answers.",
-            registry=self._registry,
+            "bidaf_queue_length", "Questions that wait for their answers.", registry=self._registry
         )
         gauge.set_function(queue_length)
 

@@ -21,10 +21,7 @@ _DEFAULT_SEED = 13370
 
 
 def make_config(
-    path: str,
-    overrides: str = "",
-    data: Optional[str] = None,
-    steps_per_score: Optional[int] = 730,
+    path: str, overrides: str = "", data: Optional[str] = None, steps_per_score: Optional[int] = 730
 ) -> Dict[str, Any]:
     """
     The experiment of a config file, on the files of the folder `data` if it is given, with a score

@@ -75,10 +75,7 @@ class TestWholeArchives:
             written = archival.archive_model(run, archive_path=archive_path)
             with tarfile.open(written) as archive:
                 assert {"config.json", "weights.th"} <= set(archive.getnames())
-        assert sorted(path.name for path in tmp_path.iterdir()) == [
-            "model.tar.gz",
-            "named.tar.gz",
-        ]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["model.tar.gz", "named.tar.gz"]
 
     def test_missing_weights_are_named(self, tmp_path: Path) -> None:
         with pytest.raises(DataError, match=f"{tmp_path}: there is no file 'best.th'"):

@@ -188,10 +188,7 @@ class TestPredictManager:
         assert len([text for text in texts if "Ada" in text]) == 5
 
     def test_reads_a_pipe_and_shows_progress(
-        self,
-        tiny_archive: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture,
+        self, tiny_archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     ) -> None:
         lines = "".join(json.dumps(item) + "\n" for item in mixed_questions())
         monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))

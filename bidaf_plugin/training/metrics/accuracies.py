@@ -37,11 +37,7 @@ class SpanAccuracy(MeanOverWorkers):
         # Shape: (batch_size,)
         both_are_right = is_right.all(dim=-1).any(dim=1)
         self.add(
-            [
-                start_is_right.sum().item(),
-                end_is_right.sum().item(),
-                both_are_right.sum().item(),
-            ],
+            [start_is_right.sum().item(), end_is_right.sum().item(), both_are_right.sum().item()],
             best_spans.size(0),
         )
 
