@@ -57,7 +57,7 @@ class Quickstart(Action):
         archive = os.path.join(args.serialization_dir, "model.tar.gz")
         with open(os.path.join(args.serialization_dir, "metrics.json")) as file:
             metrics = json.load(file)
-        items = [
+        items: List[Dict[str, Any]] = [
             {
                 "question": question.text,
                 "passage": paragraph.passage,

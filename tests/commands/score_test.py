@@ -190,8 +190,8 @@ class TestCompare:
 
     @needs_real_data
     def test_published_systems(self, tmp_path: Path) -> None:
-        assert REAL_COMPARED is not None
-        folder = REAL_COMPARED / "squad"
+        assert REAL_DATA is not None
+        folder = REAL_DATA / "squad"
         predictions = [folder / "predictions" / f"{name}.json.gz" for name in (BASELINE, R_NET)]
         out = tmp_path / "out"
         run_action("compare", folder / "dev-v1.1.json.gz", *predictions, "-o", out)
