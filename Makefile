@@ -40,12 +40,12 @@ $(INSTALLED_TOOLS): $(INSTALLED)
 
 .PHONY: train
 train: install  ## Train on the embedded sample, answer some questions (a few minutes)
-	@ALLENNLP_LOG_LEVEL=WARNING $(BIN)/allennlp bidaf quickstart runs/quickstart
+	@$(BIN)/allennlp bidaf quickstart runs/quickstart
 
 # For example: make ask QUESTION='Who built it?' PASSAGE='The mill was built by Ada Orn in 1871.'
 .PHONY: ask
 ask: install  ## Answer QUESTION about PASSAGE with the packaged model
-	@ALLENNLP_LOG_LEVEL=ERROR $(BIN)/allennlp bidaf ask "$$QUESTION" "$$PASSAGE"
+	@$(BIN)/allennlp bidaf ask "$$QUESTION" "$$PASSAGE"
 ask: export QUESTION := $(value QUESTION)
 ask: export PASSAGE := $(value PASSAGE)
 
@@ -145,7 +145,7 @@ RUN ?=
 PORT ?= 8000
 .PHONY: serve
 serve: install  ## Answer questions in the browser with the models RUN (or the packaged one)
-	@ALLENNLP_LOG_LEVEL=ERROR $(BIN)/allennlp bidaf serve $(RUN) --port $(PORT)
+	@$(BIN)/allennlp bidaf serve $(RUN) --port $(PORT)
 
 .PHONY: bench-serving
 bench-serving: install-tools  ## Load on the server of the model RUN (or the packaged one): 32 clients (3 minutes)

@@ -21,7 +21,8 @@ import bidaf_plugin  # noqa: F401  (registers everything)
 from benchmarks.machine import describe_machine
 from benchmarks.report import versions, write_whole
 from benchmarks.systems import BENCHMARKS, ROOT
-from bidaf_plugin.commands.reproduce import QUESTIONS_OF_SQUAD, make_config
+from bidaf_plugin.analysis.reproduction import QUESTIONS_OF_SQUAD
+from bidaf_plugin.training.experiments import make_config
 from bidaf_plugin.training.resumable import train_or_resume
 
 TARGET = 75.0

@@ -1,9 +1,16 @@
+"""
+Actions that answer questions with a model: those of a file, or one.
+"""
+
 import argparse
+import json
+import sys
+from typing import List
 
 from overrides import overrides
 
-from bidaf_plugin.archives.trust import add_trust_option
-from bidaf_plugin.commands.action import Action
+from bidaf_plugin.commands.action import Action, add_model_options
+from bidaf_plugin.common.errors import DataError
 
 
 @Action.register("answer")
@@ -45,10 +52,7 @@ class Answer(Action):
         parser.add_argument(
             "--batch-size", type=int, help="questions per batch (default: what is fastest)"
         )
-        parser.add_argument(
-            "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
-        )
-        add_trust_option(parser)
+        add_model_options(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
@@ -69,3 +73,94 @@ class Answer(Action):
         answers = answer_paragraphs(predictor, paragraphs, args.batch_size)
         for path in write_answers(args.output, answers):
             print(f"wrote {path}")
+
+
+# Characters before and after an answer that are shown with it.
+_CONTEXT = 40
+
+
+@Action.register("ask")
+class Ask(Action):
+    """
+    Answer a question about a text.
+
+    Prints the best answers, the most probable first, with their probabilities and where they stand. The
+    text is PASSAGE, or files of any length of which one may hold the answer (- for the standard input).
+    Without --archive, the model that comes with the package answers.
+
+    Example: allennlp bidaf ask "Who built it?" "The mill was built by Ada Orn in 1871."
+             allennlp bidaf ask "Who built it?" --file history.txt --file guide.txt --n-best 5
+    """
+
+    @overrides
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("question")
+        parser.add_argument("passage", nargs="?", help="the text that holds the answer")
+        parser.add_argument(
+            "--file", action="append", metavar="FILE", default=[], help="a text file; repeatable"
+        )
+        parser.add_argument("--archive", help="the model, model.tar.gz (default: the packaged one)")
+        parser.add_argument("--n-best", metavar="N", type=int, default=3, help="how many answers")
+        parser.add_argument(
+            "--max-answer-length", metavar="N", type=int, help="words of an answer, at most"
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="print the record that `allennlp predict` gives"
+        )
+        add_model_options(parser)
+
+    @overrides
+    def run(self, args: argparse.Namespace) -> None:
+        if (args.passage is None) == (not args.file):
+            raise DataError("give either a PASSAGE or one --file or more")
+        passages = [_read(path) for path in args.file] or [args.passage]
+
+        from bidaf_plugin.archives.load import load_span_predictor
+        from bidaf_plugin.archives.packaged import packaged_archive
+        from bidaf_plugin.predictors.records import Answers, to_record
+
+        predictor = load_span_predictor(
+            args.archive or packaged_archive(),
+            args.cuda_device,
+            max_answer_length=args.max_answer_length,
+        )
+        # One passage is not one of several, whose words would count.
+        asked = passages if len(passages) > 1 else passages[0]
+        record = predictor.predict_json({**to_record(args.question, asked), "n_best": args.n_best})
+        if args.json:
+            print(json.dumps(record))
+            return
+        answers = Answers.from_json(record)
+        if not answers.is_answered:
+            print(f"{answers.no_answer_probability:.3f}  (the text does not say)")
+        for answer in answers:
+            place = f"{args.file[answer.passage_index]}: " if args.file else ""
+            passage = passages[answer.passage_index]
+            print(f"{answer.probability:.3f}  {place}{_show(passage, answer.start, answer.end)}")
+
+
+def _read(path: str) -> str:
+    try:
+        if path == "-":
+            text = sys.stdin.read()
+        else:
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not a text in UTF-8 (byte {error.start})") from error
+    if not text.strip():
+        raise DataError(f"{path}: there is no text in it")
+    return text
+
+
+def _show(passage: str, start: int, end: int) -> str:
+    """An answer in brackets with what stands around it, in one line."""
+    before, after = passage[max(start - _CONTEXT, 0) : start], passage[end : end + _CONTEXT]
+    parts: List[str] = [
+        "..." * (start > _CONTEXT) + before,
+        f"[{passage[start:end]}]",
+        after + "..." * (end + _CONTEXT < len(passage)),
+    ]
+    return " ".join("".join(parts).split())

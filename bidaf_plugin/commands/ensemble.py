@@ -16,14 +16,10 @@ from bidaf_plugin.analysis.nbest_files import (
     passages_of,
     read_nbest,
 )
-from bidaf_plugin.analysis.prediction_files import (
-    path_beside,
-    write_predictions,
-)
+from bidaf_plugin.analysis.prediction_files import path_beside, write_predictions
 from bidaf_plugin.analysis.squad_files import has_gold_answers, read_paragraphs
 from bidaf_plugin.archives.ensemble import check_members, write_ensemble_archive
-from bidaf_plugin.archives.trust import add_trust_option
-from bidaf_plugin.commands.action import Action
+from bidaf_plugin.commands.action import Action, add_model_options
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.folders import check_can_be_written
 from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
@@ -75,10 +71,7 @@ class Ensemble(Action):
             type=int,
             help="largest number of tokens of an answer",
         )
-        parser.add_argument(
-            "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
-        )
-        add_trust_option(parser)
+        add_model_options(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:

@@ -31,11 +31,7 @@ class Errors(Action):
             "-n", "--num-answers", metavar="N", type=int, default=50, help="how many answers"
         )
         parser.add_argument(
-            "--seed",
-            metavar="S",
-            type=int,
-            default=0,
-            help="another seed, other answers",
+            "--seed", metavar="S", type=int, default=0, help="another seed, other answers"
         )
         parser.add_argument("-o", "--output", metavar="FOLDER", help="where the sheet goes")
         parser.add_argument(

@@ -5,13 +5,16 @@ import re
 import sys
 from collections import Counter
 from math import log
-from typing import Any, Dict, List
+from typing import TYPE_CHECKING, Any, Dict, List
 
 from overrides import overrides
 
 from bidaf_plugin.archives.packaged import PACKAGED
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
+
+if TYPE_CHECKING:
+    from bidaf_plugin.predictors import SpanPredictor
 
 _CONFIG = "training_configs/bidaf_quickstart.jsonnet"
 _WORD = re.compile(r"\w+")
@@ -35,10 +38,11 @@ class Quickstart(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        # Both are heavy and only needed here.
+        # All of this is heavy and only needed here.
         from allennlp.commands.train import train_model_from_file
-        from allennlp.predictors import Predictor
 
+        from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
+        from bidaf_plugin.archives import load_span_predictor
         from bidaf_plugin.training.metrics import SquadEmAndF1
 
         if not os.path.isfile(_CONFIG):
@@ -53,28 +57,33 @@ class Quickstart(Action):
         archive = os.path.join(args.serialization_dir, "model.tar.gz")
         with open(os.path.join(args.serialization_dir, "metrics.json")) as file:
             metrics = json.load(file)
-        with open("fixtures/squad/sample_dev.json", encoding="utf-8") as file:
-            questions = _list_questions(json.load(file))
-
+        items: List[Dict[str, Any]] = [
+            {
+                "question": question.text,
+                "passage": paragraph.passage,
+                "answers": [answer.text for answer in question.answers],
+            }
+            for paragraph in read_gold_paragraphs("fixtures/squad/sample_dev.json")
+            for question in paragraph.questions
+        ]
         baseline = SquadEmAndF1()
         baseline(
-            [guess_by_shared_words(item["question"], item["passage"]) for item in questions],
-            [item["answers"] for item in questions],
+            [guess_by_shared_words(item["question"], item["passage"]) for item in items],
+            [item["answers"] for item in items],
         )
-        predictor = Predictor.from_path(archive)
-        step = max(len(questions) // max(args.num_questions, 1), 1)
-        shown = questions[::step][: args.num_questions]
-        predictions = predictor.predict_batch_json(shown) if shown else []
-        print(f"\nHeld-out paragraphs, {len(questions)} questions:     EM     F1")
+        print(f"\nHeld-out paragraphs, {len(items)} questions:     EM     F1")
         _print_scores("word-overlap baseline", baseline.get_metric())
         _print_scores(
             "this model", {name: metrics[f"best_validation_{name}"] for name in ("em", "f1")}
         )
-        for item, prediction in zip(shown, predictions, strict=True):
-            gold = " / ".join(dict.fromkeys(item["answers"]))
-            _print_answer(item["question"], prediction, f"; gold: {gold}")
+        step = max(len(items) // max(args.num_questions, 1), 1)
+        _answer(load_span_predictor(archive, trust=True), items[::step][: args.num_questions])
         if PACKAGED.is_file():
-            _show_packaged_model()
+            with open(PACKAGED.parent / "examples.jsonl", encoding="utf-8") as file:
+                examples = [json.loads(line) for line in file]
+            name = f"{PACKAGED.parent.name}/{PACKAGED.name}"
+            print(f"\n{name}, trained on SQuAD, on {len(examples)} questions:")
+            _answer(load_span_predictor(PACKAGED), examples)
         print(_NEXT_COMMANDS.format(archive=archive))
 
 
@@ -92,36 +101,14 @@ def _print_scores(name: str, scores: Dict[str, float]) -> None:
     print(f"  {name:<36}{scores['em']:6.1f} {scores['f1']:6.1f}")
 
 
-def _print_answer(question: str, prediction: Dict[str, Any], remark: str = "") -> None:
-    confidence = f"confidence {prediction['confidence']:.2f}"
-    print(f"\n  {question}\n    {prediction['best_span_str']}   ({confidence}{remark})")
-
-
-def _show_packaged_model() -> None:
-    from bidaf_plugin.archives import load_span_predictor
-
-    with open(PACKAGED.parent / "examples.jsonl", encoding="utf-8") as file:
-        examples = [json.loads(line) for line in file]
-    predictions = load_span_predictor(str(PACKAGED)).predict_batch_json(examples)
-    print(
-        f"\n{PACKAGED.parent.name}/{PACKAGED.name}, trained on SQuAD, on {len(examples)} questions:"
-    )
-    for example, prediction in zip(examples, predictions, strict=True):
-        _print_answer(example["question"], prediction)
-
-
-def _list_questions(squad: Dict[str, Any]) -> List[Dict[str, Any]]:
-    return [
-        {
-            "id": question["id"],
-            "question": question["question"],
-            "passage": paragraph["context"],
-            "answers": [answer["text"] for answer in question["answers"]],
-        }
-        for article in squad["data"]
-        for paragraph in article["paragraphs"]
-        for question in paragraph["qas"]
-    ]
+def _answer(predictor: "SpanPredictor", items: List[Dict[str, Any]]) -> None:
+    """Prints the questions with their answers, beside the gold answers if there are any."""
+    predictions = predictor.predict_batch_json(items)
+    for item, prediction in zip(items, predictions, strict=True):
+        gold = " / ".join(dict.fromkeys(item.get("answers", [])))
+        remark = f"; gold: {gold}" if gold else ""
+        confidence = f"confidence {prediction['confidence']:.2f}"
+        print(f"\n  {item['question']}\n    {prediction['best_span_str']}   ({confidence}{remark})")
 
 
 def guess_by_shared_words(question: str, passage: str) -> str:

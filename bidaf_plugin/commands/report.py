@@ -3,8 +3,7 @@ from typing import TYPE_CHECKING, Dict
 
 from overrides import overrides
 
-from bidaf_plugin.archives.trust import add_trust_option
-from bidaf_plugin.commands.action import Action
+from bidaf_plugin.commands.action import Action, add_model_options
 from bidaf_plugin.common.errors import DataError
 
 if TYPE_CHECKING:
@@ -45,16 +44,9 @@ class Report(Action):
             help="how many answers, and how many errors, to show",
         )  # fmt: skip
         parser.add_argument(
-            "--seed",
-            metavar="S",
-            type=int,
-            default=0,
-            help="another seed, other samples",
+            "--seed", metavar="S", type=int, default=0, help="another seed, other samples"
         )
-        parser.add_argument(
-            "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
-        )
-        add_trust_option(parser)
+        add_model_options(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:

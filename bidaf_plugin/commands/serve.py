@@ -3,8 +3,7 @@ from contextlib import ExitStack
 
 from overrides import overrides
 
-from bidaf_plugin.archives.trust import add_trust_option
-from bidaf_plugin.commands.action import Action
+from bidaf_plugin.commands.action import Action, add_model_options
 from bidaf_plugin.common.errors import DataError
 
 
@@ -27,9 +26,7 @@ class Serve(Action):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("archive", nargs="*", help="the models")
         parser.add_argument(
-            "--host",
-            default="127.0.0.1",
-            help="the address to serve at; 0.0.0.0 for all networks",
+            "--host", default="127.0.0.1", help="the address to serve at; 0.0.0.0 for all networks"
         )
         parser.add_argument("--port", type=int, default=8000, help="0 for any")
         parser.add_argument(
@@ -54,15 +51,12 @@ class Serve(Action):
             help="how long to wait for more questions when there are several users",
         )
         parser.add_argument("--log-file", metavar="FILE", help="append the access log to it")
-        parser.add_argument(
-            "--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none"
-        )
-        add_trust_option(parser)
+        add_model_options(parser)
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
         _check(args)
-        from bidaf_plugin.server.load_models import load_models
+        from bidaf_plugin.server.models import load_models
         from bidaf_plugin.server.run import address_of, make_server, open_socket
         from bidaf_plugin.server.service import Service
 

@@ -1,27 +1,35 @@
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import AsyncIterator, Collection, Optional, TextIO
+from typing import Any, AsyncIterator, Collection, Dict, Optional, TextIO
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.responses import FileResponse, Response
 from swagger_ui_bundle import swagger_ui_path
 
-from bidaf_plugin.server.access_log import AccessLog
-from bidaf_plugin.server.body_check import BodyCheck
-from bidaf_plugin.server.error_responses import add_error_handlers
-from bidaf_plugin.server.host_check import LOOPBACK, HostCheck
-from bidaf_plugin.server.routes import make_router
-from bidaf_plugin.server.security_headers import SecurityHeaders
+from bidaf_plugin.server.errors import add_error_handlers, document_errors
+from bidaf_plugin.server.middleware import LOOPBACK, NOTES, AccessLog, BodyCheck, BrowserRules
+from bidaf_plugin.server.schemas import (
+    Answer,
+    AnswerRequest,
+    Answers,
+    AnswersRequest,
+    AttentionAnswer,
+    AttentionRequest,
+    Health,
+    Models,
+    Question,
+)
 from bidaf_plugin.server.service import Service
-from bidaf_plugin.server.whole_files import WholeFiles
 
 _FOLDER = Path(__file__).parent
 _DESCRIPTION = """\
 Questions on passages, answered by Bi-Directional Attention Flow models. Bodies are JSON in UTF-8, and
 characters are counted as Unicode code points. Every error is `{"error": "one sentence"}`.
 """
+_ERRORS = document_errors(400, 404, 408, 413, 415, 422, 429, 500, 503, 504)
 
 
 def create_application(
@@ -57,19 +65,81 @@ def create_application(
         lifespan=lifespan,
     )
     add_error_handlers(app)
-    router = make_router(service)
+    router = _make_router(service)
     app.include_router(router)
     _add_pages(app)
-    # The last one is the outermost.
     routes = (route for route in router.routes if isinstance(route, APIRoute))
     posts = {route.path for route in routes if "POST" in (route.methods or ())}
-    app.add_middleware(WholeFiles)
+    # The last one is the outermost.
     app.add_middleware(BodyCheck, paths=posts, timeout=service.timeout)
-    if allowed_hosts is not None:
-        app.add_middleware(HostCheck, allowed=allowed_hosts)
-    app.add_middleware(SecurityHeaders)
+    app.add_middleware(BrowserRules, allowed_hosts=allowed_hosts)
     app.add_middleware(AccessLog, service=service, stream=log_stream)
     return app
+
+
+def _make_router(service: Service) -> APIRouter:
+    """The routes of the API."""
+    router = APIRouter()
+
+    def note(request: Request, model: str, num_questions: int) -> None:
+        request.scope[NOTES].update(model=model, questions=num_questions)
+
+    # The answers are given as they are, without a second look at each: the tests compare them with
+    # what is documented here.
+    @router.post("/api/answer", responses={200: {"model": Answer}, **_ERRORS})
+    async def answer(question: AnswerRequest, request: Request) -> JSONResponse:
+        """Answers a question."""
+        model = service.find_model(question.model)
+        note(request, model.name, 1)
+        (found,) = await service.answer(model, [_to_record(question)])
+        return JSONResponse(found)
+
+    @router.post("/api/answers", responses={200: {"model": Answers}, **_ERRORS})
+    async def answers(questions: AnswersRequest, request: Request) -> JSONResponse:
+        """Answers several questions together."""
+        model = service.find_model(questions.model)
+        note(request, model.name, len(questions.questions))
+        records = [_to_record(question) for question in questions.questions]
+        return JSONResponse({"answers": await service.answer(model, records)})
+
+    @router.post("/api/attention", responses={200: {"model": AttentionAnswer}, **_ERRORS})
+    async def attention(question: AttentionRequest, request: Request) -> JSONResponse:
+        """What a span model attends to while it answers."""
+        model = service.find_model(question.model)
+        note(request, model.name, 1)
+        record = question.model_dump(include={"question", "passage"})
+        (found,) = await service.answer(model, [record], wants_attention=True)
+        return JSONResponse(found)
+
+    @router.get("/api/models", responses=document_errors(400))
+    async def models() -> Models:
+        """The models that are loaded."""
+        return service.describe()
+
+    @router.get(
+        "/api/health",
+        response_model=Health,
+        response_model_exclude_none=True,
+        responses={503: {"model": Health, "description": "The server is stopping, or has failed."}},
+    )
+    async def health() -> JSONResponse:
+        """Whether questions are taken."""
+        found = service.health()
+        return JSONResponse(
+            found.model_dump(exclude_none=True), 200 if found.status == "ok" else 503
+        )
+
+    @router.get("/metrics", response_class=PlainTextResponse)
+    async def metrics() -> PlainTextResponse:
+        """Requests, times and batches, for Prometheus."""
+        text = service.metrics.to_text()
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+    return router
+
+
+def _to_record(question: Question) -> Dict[str, Any]:
+    return question.model_dump(exclude_none=True, exclude={"model"})
 
 
 def _add_pages(app: FastAPI) -> None:

@@ -2,6 +2,8 @@ import logging
 import threading
 import time
 from collections import deque
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
 
 from allennlp.common.util import JsonDict
@@ -9,9 +11,8 @@ from allennlp.common.util import JsonDict
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.tokenizers.treebank_rules import forgotten_words
 from bidaf_plugin.server.errors import RequestError
-from bidaf_plugin.server.job import Job
 from bidaf_plugin.server.metrics import Metrics
-from bidaf_plugin.server.served_model import ServedModel
+from bidaf_plugin.server.models import ServedModel
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +23,54 @@ _MAX_CHARACTERS = 400_000
 _TURN_SECONDS = 1.0
 # So long a stop waits for the thread; one that hangs does not keep the process.
 _STOP_SECONDS = 10.0
+
+
+@dataclass(eq=False)
+class Job:
+    """
+    A question on its way to a model and back.
+
+    # Parameters
+
+    model : `ServedModel`
+    record : `JsonDict`
+        The question.
+    deadline : `float`
+        When nobody waits for the answer any more, by `time.monotonic`.
+    wants_attention : `bool`, optional (default = `False`)
+        Asked for is not the answer but what the model attends to.
+
+    # Attributes
+
+    answer : `Future`
+        What the model says, or an exception.
+    """
+
+    model: ServedModel
+    record: JsonDict
+    deadline: float
+    wants_attention: bool = False
+    answer: "Future[JsonDict]" = field(default_factory=Future)
+
+    @property
+    def num_characters(self) -> int:
+        """Of all passages: how much work it is."""
+        passages = self.record.get("passages") or [self.record["passage"]]
+        return sum(map(len, passages))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has been answered, or nobody waits for it any more."""
+        return self.answer.done() or time.monotonic() > self.deadline
+
+    def finish(self, answer: JsonDict) -> None:
+        if not self.answer.done():
+            self.answer.set_result({"model": self.model.name, **answer})
+
+    def fail(self, error: BaseException) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
 
 Answer = Tuple[Job, JsonDict]
 
@@ -41,13 +90,16 @@ class ModelThread:
         Questions that are taken in and not answered yet, at most.
     max_wait : `float`
         How long to wait for the next questions of those users, in seconds.
+
+    # Attributes
+
     metrics : `Metrics`
     """
 
-    def __init__(self, max_queue: int, max_wait: float, metrics: Metrics) -> None:
+    def __init__(self, max_queue: int, max_wait: float) -> None:
         self._max_queue = max_queue
         self._max_wait = max_wait
-        self._metrics = metrics
+        self.metrics = Metrics(lambda: self.num_unanswered)
         self._has_changed = threading.Condition()
         self._waiting: Deque[Job] = deque()
         self._at_work: List[Job] = []
@@ -149,7 +201,7 @@ class ModelThread:
         for job in jobs:
             batches.setdefault((job.model, job.wants_attention), []).append(job)
         for batch in batches.values():
-            self._metrics.observe_batch(len(batch))
+            self.metrics.batch_size.observe(len(batch))
         return [_answer_with_care(batch) for batch in batches.values()]
 
 
@@ -192,7 +244,7 @@ def _answer(jobs: List[Job]) -> Iterator[List[Answer]]:
             job.fail(error)
     if not asked:
         return
-    for places, answers in answer([question for _, question in asked]):
-        yield [(asked[place][0], found) for place, found in zip(places, answers, strict=True)]
+    for indices, answers in answer([question for _, question in asked]):
+        yield [(asked[index][0], found) for index, found in zip(indices, answers, strict=True)]
         if all(job.is_over for job in jobs):
             return

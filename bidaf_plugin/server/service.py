@@ -6,11 +6,9 @@ from allennlp.common.util import JsonDict
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.server.errors import RequestError
-from bidaf_plugin.server.job import Job
-from bidaf_plugin.server.metrics import Metrics
-from bidaf_plugin.server.model_thread import ModelThread
+from bidaf_plugin.server.model_thread import Job, ModelThread
+from bidaf_plugin.server.models import ServedModel
 from bidaf_plugin.server.schemas import MAX_BATCH, Health, Limits, Models
-from bidaf_plugin.server.served_model import ServedModel
 
 
 class Service:
@@ -47,10 +45,10 @@ class Service:
         self._models: Dict[str, ServedModel] = {model.name: model for model in models}
         self._max_batch = min(MAX_BATCH, max_queue)
         self.timeout = timeout
-        self.metrics = Metrics()
         self.num_open_requests = 0
         self.is_stopping = False
-        self._thread = ModelThread(max_queue, max_batch_wait, self.metrics)
+        self._thread = ModelThread(max_queue, max_batch_wait)
+        self.metrics = self._thread.metrics
 
     def start(self) -> None:
         self._thread.start()
@@ -83,36 +81,19 @@ class Service:
             )
         return self._models[name]
 
-    async def answer(self, model: ServedModel, record: JsonDict) -> JsonDict:
-        (answer,) = await self._ask([self._make_job(model, record)])
-        return answer
-
-    async def answer_all(self, model: ServedModel, records: List[JsonDict]) -> List[JsonDict]:
-        """Answers several questions; one that cannot be answered fails all, and is named."""
+    async def answer(
+        self, model: ServedModel, records: Sequence[JsonDict], wants_attention: bool = False
+    ) -> List[JsonDict]:
+        """
+        Answers questions, or says what the model attends to; one that cannot be answered fails all, and
+        is named.
+        """
         if len(records) > self._max_batch:
             raise RequestError(413, f"'questions' has more than {self._max_batch} items")
-        jobs = []
-        for index, record in enumerate(records):
-            try:
-                jobs.append(self._make_job(model, record))
-            except RequestError as error:
-                raise _at_index(error, index) from error
-        return await self._ask(jobs)
-
-    async def find_attention(self, model: ServedModel, record: JsonDict) -> JsonDict:
-        (attention,) = await self._ask([self._make_job(model, record, wants_attention=True)])
-        return attention
-
-    def _make_job(self, model: ServedModel, record: JsonDict, wants_attention: bool = False) -> Job:
-        try:
-            model.check(record)
-        except DataError as error:
-            raise RequestError(422, str(error)) from error
-        return Job(model, record, time.monotonic() + self.timeout, wants_attention)
-
-    async def _ask(self, jobs: List[Job]) -> List[JsonDict]:
         if self.is_stopping:
             raise RequestError(503, "the server is stopping", retry_after=5)
+        deadline = time.monotonic() + self.timeout
+        jobs = [Job(model, record, deadline, wants_attention) for record in records]
         self._thread.submit(jobs)
         answers: List[JsonDict] = []
         try:
@@ -123,13 +104,12 @@ class Service:
             raise RequestError(504, f"no answer within {self.timeout:g} seconds") from error
         except (DataError, RequestError) as error:
             problem = error if isinstance(error, RequestError) else RequestError(422, str(error))
-            raise (_at_index(problem, len(answers)) if len(jobs) > 1 else problem) from error
+            where = f"questions[{len(answers)}]: " if len(jobs) > 1 else ""
+            raise RequestError(
+                problem.status, f"{where}{problem.message}", problem.retry_after
+            ) from error
         finally:
             # Nobody waits for what is not answered by now.
             for job in jobs:
                 job.deadline = 0.0
         return answers
-
-
-def _at_index(error: RequestError, index: int) -> RequestError:
-    return RequestError(error.status, f"questions[{index}]: {error.message}", error.retry_after)

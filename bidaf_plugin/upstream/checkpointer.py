@@ -12,7 +12,7 @@ from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
-from bidaf_plugin.upstream.registration import register_instead
+from bidaf_plugin.upstream.small_fixes import register_instead
 
 logger = logging.getLogger(__name__)
 

@@ -42,13 +42,14 @@ Question = Union[CheckedLine, BadLine, Instance]
 
 class PredictManager(predict._PredictManager):
     """
-    What `allennlp predict` does, with three differences:
+    What `allennlp predict` does, with these differences:
 
     - The questions of a `QuestionPredictor` are answered in batches, which a `SpanPredictor` makes of
       passages of similar length. The answers come in the order of the questions, and `--batch-size`, if
       it is not given, is the fastest. (AllenNLP's default is 1.)
     - A line that cannot be used is named (or skipped, see `QuestionPredictor`).
     - An output file is either whole or not there.
+    - It ends with a summary.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class PredictManager(predict._PredictManager):
     def _answer_questions(self, predictor: QuestionPredictor) -> None:
         # On a terminal that shows the answers, a progress bar would stand between them.
         is_shown = self._print_to_console and sys.stdout.isatty()
-        index = 0
+        index = num_bad = 0
         with Tqdm.tqdm(unit=" questions", mininterval=0.5, disable=is_shown) as progress:
             for questions in self._read_questions():
                 answers = self._answer(questions, predictor, progress)
@@ -87,9 +88,14 @@ class PredictManager(predict._PredictManager):
                     shown = _show(question) if self._print_to_console else None
                     self._maybe_print_to_console_and_file(index, predictor.dump_line(answer), shown)
                     index += 1
+                    num_bad += isinstance(question, BadLine)
                 # Whoever waits at the other end of a pipe should have them now.
                 for output in filter(None, (sys.stdout, self._output_file)):
                     output.flush()
+        summary = f"questions answered: {index - num_bad:,}"
+        summary += f", lines that could not be used: {num_bad:,}" if num_bad else ""
+        summary += f"; the answers are in {self._output_path}" if self._output_path else ""
+        print(summary, file=sys.stderr)
 
     def _answer(
         self, questions: Sequence[Question], predictor: QuestionPredictor, progress: Any

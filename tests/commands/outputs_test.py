@@ -12,7 +12,7 @@ from allennlp.common import Params
 from bidaf_plugin.common.errors import DataError
 from tests.commands.helpers import run_action
 from tests.disk_helpers import READ_ONLY, nearly_full_disk
-from tests.helpers import tiny_params
+from tests.helpers import TINY_SQUAD, tiny_params
 
 OUT = f"{READ_ONLY}/out"
 ASKED = ["--question", "Who?", "--passage", "It was Ada."]
@@ -73,3 +73,16 @@ class TestOutputs:
             run_action("report", tiny_archive.parent, "-o", path)
         assert raised.value.filename == str(path)
         assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("action", ["attention", "saliency", "neighbors", "tsne"])
+def test_a_file_in_place_of_the_folder(tiny_archive: Path, tmp_path: Path, action: str) -> None:
+    path = tmp_path / "file"
+    path.write_text("precious")
+    questions = ["--question", "Who?", "--passage", "Ada."]
+    is_of_questions = action in ("attention", "saliency")
+    # Before the archive is looked for.
+    arguments = questions if is_of_questions else [TINY_SQUAD, "--words", "the"]
+    with pytest.raises(DataError, match="file: this is a file, not a folder"):
+        run_action(action, tmp_path / "none.tar.gz", *arguments, "-o", path)
+    assert path.read_text() == "precious"

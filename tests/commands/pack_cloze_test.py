@@ -28,9 +28,7 @@ class TestPackCloze:
         run(TINY_CLOZE, out)
         assert "6 questions" in capsys.readouterr().out
         for from_folder, from_file in zip(
-            BidafClozeReader().read(str(TINY_CLOZE)),
-            BidafClozeReader().read(str(out)),
-            strict=True,
+            BidafClozeReader().read(str(TINY_CLOZE)), BidafClozeReader().read(str(out)), strict=True
         ):
             assert from_folder["metadata"].metadata == from_file["metadata"].metadata
             assert from_folder["entity_ids"] == from_file["entity_ids"]

@@ -27,7 +27,7 @@ from starlette.testclient import TestClient
 from bidaf_plugin.archives import load_predictor
 from bidaf_plugin.export import export_archive
 from bidaf_plugin.export.standalone.command import main as run_exported
-from bidaf_plugin.server.load_models import load_models
+from bidaf_plugin.server.models import load_models
 from tests.cloze_helpers import TINY_CLOZE, tiny_cloze_params, write_tar
 from tests.fuzz.mutators import mutate_bytes, mutate_json, mutate_tar, to_json
 from tests.helpers import TINY_SQUAD, tiny_params

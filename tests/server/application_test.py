@@ -4,15 +4,22 @@ from typing import Any, Dict, List
 from urllib.parse import urljoin, urlsplit
 
 import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 from starlette.testclient import TestClient
 
 from bidaf_plugin.archives import load_predictor
-from bidaf_plugin.server.served_model import ServedModel
+from bidaf_plugin.server.models import ServedModel
+from bidaf_plugin.server.schemas import AttentionAnswer, ClozeAnswer, SpanAnswer
+from bidaf_plugin.server.service import Service
 from tests.cloze_helpers import ARTICLE
 from tests.cloze_helpers import QUESTION as GAP
 from tests.html_helpers import Page
-from tests.server.helpers import PASSAGE, QUESTION, RECORD, log_lines, serving
+from tests.server.helpers import PASSAGE, QUESTION, RECORD, log_lines, running, serving
 
+CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
 UNICODE_PASSAGES = [
     "Ada 🎉🎉 planted 👩‍👩‍👧‍👦 it in 1855 🌳.",
     "נטעה אותו עדה ב-1855. زرعته آدا عام ١٨٥٥.",
@@ -166,12 +173,12 @@ class TestPages:
         assert missing["status"] == 404 and len(missing["path"]) == 200
         assert "secret" not in log.getvalue()
         for line in (
-            'bidaf_requests_total{method="POST",route="/api/answer",status="200"} 2',
-            'bidaf_requests_total{method="POST",route="/api/answer",status="415"} 1',
-            'bidaf_requests_total{method="GET",route="other",status="404"} 1',
-            'bidaf_request_seconds_count{route="/api/answer"} 3',
-            "bidaf_batch_size_sum 2.000000",
-            "bidaf_queue_length 0",
+            'bidaf_requests_total{method="POST",route="/api/answer",status="200"} 2.0',
+            'bidaf_requests_total{method="POST",route="/api/answer",status="415"} 1.0',
+            'bidaf_requests_total{method="GET",route="other",status="404"} 1.0',
+            'bidaf_request_seconds_count{route="/api/answer"} 3.0',
+            "bidaf_batch_size_sum 2.0",
+            "bidaf_queue_length 0.0",
         ):
             assert line in metrics.splitlines()
 
@@ -185,9 +192,9 @@ class TestPages:
         methods = [line["method"] for line in log_lines(log)]
         assert methods == ["other", "other", "other", "DELETE", "GET"]
         counted = [line for line in metrics.splitlines() if line.startswith("bidaf_requests_total")]
-        assert counted == [
-            'bidaf_requests_total{method="DELETE",route="/api/models",status="405"} 1',
-            'bidaf_requests_total{method="other",route="/api/models",status="405"} 3',
+        assert sorted(counted) == [
+            'bidaf_requests_total{method="DELETE",route="/api/models",status="405"} 1.0',
+            'bidaf_requests_total{method="other",route="/api/models",status="405"} 3.0',
         ]
 
     @pytest.mark.parametrize(
@@ -217,8 +224,6 @@ class TestPages:
 
 
 def test_the_documented_answers_are_what_is_given(client: TestClient) -> None:
-    from bidaf_plugin.server.schemas import AttentionAnswer, ClozeAnswer, SpanAnswer
-
     for path, body, schema in (
         ("/api/answer", {**RECORD, "n_best": 2}, SpanAnswer),
         ("/api/answer", {"question": QUESTION, "passages": [PASSAGE]}, SpanAnswer),
@@ -229,3 +234,32 @@ def test_the_documented_answers_are_what_is_given(client: TestClient) -> None:
         answer = post(client, body, path)
         read = schema.model_validate_json(json.dumps(answer))  # type: ignore[attr-defined]
         assert read.model_dump(mode="json", exclude_unset=True) == answer
+
+
+def test_the_description_holds_for_any_request(served_models: List[ServedModel]) -> None:
+    with running(Service(served_models)) as (address, _):
+        check_all(address)
+
+
+def check_all(address: str) -> None:
+    schema = schemathesis.openapi.from_url(f"{address}/openapi.json")
+    paths = set()
+    for result in schema.get_all_operations():
+        operation = result.ok()  # type: ignore[union-attr]
+        paths.add(operation.path)
+
+        @given(case=operation.as_strategy())
+        @settings(
+            max_examples=20,
+            deadline=None,
+            derandomize=True,
+            phases=[Phase.explicit, Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        def check(case: schemathesis.Case) -> None:
+            case.call_and_validate(checks=CHECKS)
+
+        check()
+    assert paths == {
+        "/api/answer", "/api/answers", "/api/attention", "/api/models", "/api/health", "/metrics",
+    }  # fmt: skip

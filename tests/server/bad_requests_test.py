@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 from starlette.testclient import TestClient
 
-from bidaf_plugin.server.body_check import MAX_BODY_BYTES
+from bidaf_plugin.server.middleware import MAX_BODY_BYTES
 from bidaf_plugin.server.schemas import AnswersRequest
 from tests.cloze_helpers import ARTICLE
 from tests.server.helpers import PASSAGE, QUESTION, RECORD

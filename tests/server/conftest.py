@@ -4,8 +4,7 @@ from typing import Iterator, List
 import pytest
 from starlette.testclient import TestClient
 
-from bidaf_plugin.server.load_models import load_models
-from bidaf_plugin.server.served_model import ServedModel
+from bidaf_plugin.server.models import ServedModel, load_models
 from tests.server.helpers import serving
 
 

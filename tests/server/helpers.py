@@ -1,5 +1,5 @@
 """
-What several tests of the server share: a service of tiny models, and clients of it.
+What several tests of the server share: a service of tiny models, a model that waits, and clients.
 """
 
 import io
@@ -7,14 +7,17 @@ import json
 import signal
 import time
 from contextlib import contextmanager
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
+from overrides import overrides
 from starlette.testclient import TestClient
 
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.server.application import create_application
+from bidaf_plugin.server.models import ServedModel
 from bidaf_plugin.server.run import GracefulServer, address_of, make_server, open_socket
-from bidaf_plugin.server.served_model import ServedModel
+from bidaf_plugin.server.schemas import ModelDescription
 from bidaf_plugin.server.service import Service
 
 QUESTION = "Who planted it?"
@@ -56,3 +59,49 @@ def running(service: Service) -> Iterator[Tuple[str, GracefulServer]]:
 
 def log_lines(log: io.StringIO) -> List[Dict[str, Any]]:
     return [json.loads(line) for line in log.getvalue().splitlines()]
+
+
+class SlowModel(ServedModel):
+    """
+    Waits until it is let go, and gives the questions back: not "bad", which is refused, and not "broken",
+    which nobody expects. A "document" takes ten forward passes.
+
+    # Attributes
+
+    started : `Event`
+        The first forward pass has begun.
+    let_go : `Event`
+    batches : `List[List[str]]`
+        The questions that were read together.
+    """
+
+    def __init__(self) -> None:
+        description = ModelDescription(
+            name="slow",
+            kind="span",
+            has_attention=False,
+            takes_passages=True,
+            knows_no_answer=False,
+            description="",
+        )
+        super().__init__(description, None)  # type: ignore[arg-type]
+        self.started, self.let_go = Event(), Event()
+        self.batches: List[List[str]] = []
+
+    @overrides
+    def prepare(self, record: Dict[str, Any]) -> str:
+        if record["question"] == "bad":
+            raise DataError("a bad question")
+        return record["question"]
+
+    @overrides
+    def answer(self, questions: Sequence[Any]) -> Iterator[Tuple[List[int], List[Dict[str, Any]]]]:
+        self.started.set()
+        assert self.let_go.wait(10)
+        self.batches.append(list(questions))
+        if "broken" in questions:
+            raise RuntimeError("nobody expected this")
+        for index, question in enumerate(questions):
+            for _ in range(9 if question == "document" else 0):
+                yield [], []
+            yield [index], [{"text": question}]

@@ -6,16 +6,14 @@ import pytest
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.server import model_thread
 from bidaf_plugin.server.errors import RequestError
-from bidaf_plugin.server.job import Job
-from bidaf_plugin.server.metrics import Metrics
-from bidaf_plugin.server.model_thread import ModelThread
-from tests.server.slow_model import SlowModel
+from bidaf_plugin.server.model_thread import Job, ModelThread
+from tests.server.helpers import SlowModel
 
 
 class Thread:
     def __init__(self, max_queue: int = 100, max_wait: float = 0.0) -> None:
         self.model = SlowModel()
-        self.thread = ModelThread(max_queue, max_wait, Metrics())
+        self.thread = ModelThread(max_queue, max_wait)
         self.thread.start()
 
     def ask(self, *questions: str, seconds: float = 10.0) -> List[Job]:

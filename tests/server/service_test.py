@@ -5,8 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.server.helpers import serving
-from tests.server.slow_model import SlowModel
+from tests.server.helpers import SlowModel, serving
 
 
 def body(question: str) -> Dict[str, Any]:

@@ -8,6 +8,8 @@ import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.common.util import SigTermReceived
+from allennlp.training import Checkpointer
+from allennlp.training.checkpointer import Checkpointer as AllenNlpCheckpointer
 from allennlp.training.trainer import TrainerCheckpoint
 
 from bidaf_plugin.common.errors import DataError
@@ -19,12 +21,18 @@ from tests.helpers import tiny_params
 class FakeTrainer:
     """Just what a checkpointer needs."""
 
-    def __init__(self, epoch: int) -> None:
+    def __init__(self, epoch: int, weight: Any = None) -> None:
         self.epoch = epoch
+        self.weight = torch.full((1000,), float(epoch)) if weight is None else weight
 
     def get_checkpoint_state(self) -> TrainerCheckpoint:
         state: Dict[str, Any] = {"epochs_completed": self.epoch, "batches_in_epoch_completed": 0}
-        return TrainerCheckpoint({"weight": torch.full((1000,), float(self.epoch))}, state)
+        return TrainerCheckpoint({"weight": self.weight}, state)
+
+
+class DiesWhileSaved:
+    def __reduce__(self) -> Any:
+        raise KeyboardInterrupt
 
 
 def save_epochs(folder: Path, *epochs: int) -> AtomicCheckpointer:
@@ -48,6 +56,26 @@ def cut(path: Path, share: float) -> None:
 
 
 class TestAtomicCheckpointer:
+    def test_a_save_that_dies_leaves_the_last_checkpoint_in_force(self, tmp_path: Path) -> None:
+        for checkpointer_class, survives in (
+            (AllenNlpCheckpointer, False),
+            (AtomicCheckpointer, True),
+        ):
+            folder = tmp_path / checkpointer_class.__name__
+            folder.mkdir()
+            checkpointer = checkpointer_class(str(folder))
+            with pytest.raises(KeyboardInterrupt):
+                checkpointer.save_checkpoint(FakeTrainer(1, DiesWhileSaved()))
+            assert (checkpointer.find_latest_checkpoint() is None) == survives
+
+    def test_saves_and_loads(self, tmp_path: Path) -> None:
+        checkpointer = Checkpointer.from_params(Params({}), serialization_dir=str(tmp_path))
+        assert isinstance(checkpointer, AtomicCheckpointer)
+        checkpointer.save_checkpoint(FakeTrainer(1))
+        state = checkpointer.load_checkpoint()
+        assert state is not None and state.model_state["weight"][0] == 1
+        assert not list(tmp_path.glob("*.tmp"))
+
     @pytest.mark.parametrize("name", ["model_state_e2_b0.th", "training_state_e2_b0.th"])
     @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9])
     def test_a_truncated_checkpoint_gives_way_to_the_one_before(

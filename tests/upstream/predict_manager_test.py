@@ -96,7 +96,9 @@ class TestPredictManager:
         assert (tmp_path / "out.jsonl").is_symlink()
         assert json.loads((tmp_path / "target.jsonl").read_text())["id"] == "a"
 
-    def test_bad_lines_can_be_skipped(self, tiny_archive: Path, tmp_path: Path) -> None:
+    def test_bad_lines_can_be_skipped(
+        self, tiny_archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+    ) -> None:
         lines = [b"nonsense", json.dumps(GOOD).encode(), b'{"passage": "x", "id": "c"}', b"[1]"]
         first, answer, third, fourth = run(tiny_archive, lines, tmp_path, skip_bad=True)
         assert first["line"] == 1 and "not JSON" in first["error"]
@@ -105,6 +107,8 @@ class TestPredictManager:
         # Whoever joins answers by their ids finds it.
         assert third["id"] == "c" and "id" not in first
         assert fourth["line"] == 4 and "id" not in fourth
+        summary = capsys.readouterr().err.splitlines()[-1]
+        assert summary.startswith("questions answered: 1, lines that could not be used: 3; the ans")
 
     @pytest.mark.parametrize("at_once", [2_000, 5])
     def test_sorted_batches_do_not_change_answers_or_their_order(
@@ -184,10 +188,7 @@ class TestPredictManager:
         assert len([text for text in texts if "Ada" in text]) == 5
 
     def test_reads_a_pipe_and_shows_progress(
-        self,
-        tiny_archive: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture,
+        self, tiny_archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     ) -> None:
         lines = "".join(json.dumps(item) + "\n" for item in mixed_questions())
         monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
@@ -203,6 +204,7 @@ class TestPredictManager:
             range(12)
         )
         assert "12 questions" in progress and "questions/s" in progress
+        assert progress.endswith("questions answered: 12\n")
 
     def test_reads_squad_files(self, tiny_archive: Path, tmp_path: Path) -> None:
         target = tmp_path / "out.jsonl"

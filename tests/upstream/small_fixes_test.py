@@ -3,70 +3,30 @@ The repairs of bidaf_plugin/upstream/ which are not tested with their own module
 """
 
 import json
+import logging
 import multiprocessing
-import random
 import signal
 import sys
 import time
 import warnings
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any
 
 import numpy
 import pytest
 import torch
 from allennlp.commands.train import train_model, train_model_from_file
-from allennlp.common import Params
+from allennlp.common import Params, Registrable
 from allennlp.common import util as allennlp_util
 from allennlp.common.checks import ConfigurationError
 from allennlp.models import Model
-from allennlp.training import Checkpointer, Trainer
-from allennlp.training.checkpointer import Checkpointer as AllenNlpCheckpointer
-from allennlp.training.learning_rate_schedulers import LearningRateScheduler
-from allennlp.training.learning_rate_schedulers.pytorch_lr_schedulers import (
-    ReduceOnPlateauLearningRateScheduler,
-)
-from allennlp.training.trainer import TrainerCheckpoint
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.upstream import AtomicCheckpointer, CarefulValidationTrainer, RandomStateCallback
-from bidaf_plugin.upstream.careful_validation_trainer import _untouched_random_numbers
-from bidaf_plugin.upstream.small_fixes import let_workers_end
-
-
-def make_optimizer() -> torch.optim.Optimizer:
-    return torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), lr=1.0)
-
-
-class FakeTrainer:
-    """Just what a checkpointer needs."""
-
-    def __init__(self, weight: Any) -> None:
-        self.weight = weight
-
-    def get_checkpoint_state(self) -> TrainerCheckpoint:
-        state: Dict[str, Any] = {"epochs_completed": 1, "batches_in_epoch_completed": 0}
-        return TrainerCheckpoint({"weight": self.weight}, state)
-
-
-class DiesWhileSaved:
-    def __reduce__(self) -> Any:
-        raise KeyboardInterrupt
-
-
-class TestReduceOnPlateau:
-    def test_works_with_the_current_torch(self) -> None:
-        scheduler = LearningRateScheduler.from_params(
-            Params({"type": "reduce_on_plateau", "factor": 0.5, "patience": 0}),
-            optimizer=make_optimizer(),
-        )
-        for metric in (1.0, 2.0):
-            scheduler.step(metric)
-        assert scheduler.lr_scheduler.optimizer.param_groups[0]["lr"] == 0.5
-
-    def test_is_still_needed(self) -> None:
-        with pytest.raises(TypeError, match="verbose"):
-            ReduceOnPlateauLearningRateScheduler(make_optimizer())
+from bidaf_plugin.upstream.small_fixes import (
+    let_workers_end,
+    register_instead,
+    silence_known_warnings,
+)
 
 
 class TestAllowNumpyNumbers:
@@ -93,8 +53,6 @@ class TestAllowNumpyNumbers:
 
 class TestSilenceKnownWarnings:
     def test_only_the_known_warnings_are_silenced(self) -> None:
-        from bidaf_plugin.upstream.small_fixes import silence_known_warnings
-
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             silence_known_warnings()
@@ -111,53 +69,6 @@ class TestSuggestNames:
             monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(ConfigurationError, match="did you mean 'attention_flow'"):
             Model.by_name("atention_flow")
-
-
-class TestAtomicCheckpointer:
-    def test_a_save_that_dies_leaves_the_last_checkpoint_in_force(self, tmp_path: Path) -> None:
-        for checkpointer_class, survives in (
-            (AllenNlpCheckpointer, False),
-            (AtomicCheckpointer, True),
-        ):
-            folder = tmp_path / checkpointer_class.__name__
-            folder.mkdir()
-            checkpointer = checkpointer_class(str(folder))
-            with pytest.raises(KeyboardInterrupt):
-                checkpointer.save_checkpoint(FakeTrainer(DiesWhileSaved()))
-            assert (checkpointer.find_latest_checkpoint() is None) == survives
-
-    def test_saves_and_loads(self, tmp_path: Path) -> None:
-        checkpointer = Checkpointer.from_params(Params({}), serialization_dir=str(tmp_path))
-        assert isinstance(checkpointer, AtomicCheckpointer)
-        checkpointer.save_checkpoint(FakeTrainer(torch.ones(2)))
-        state = checkpointer.load_checkpoint()
-        assert state is not None and state.model_state["weight"].tolist() == [1, 1]
-        assert not list(tmp_path.glob("*.tmp"))
-
-
-class TestRandomStateCallback:
-    def test_is_among_the_default_callbacks_once(self) -> None:
-        from allennlp.training.gradient_descent_trainer import DEFAULT_CALLBACKS
-
-        from bidaf_plugin.upstream import apply_upstream_fixes
-
-        apply_upstream_fixes()
-        assert list(DEFAULT_CALLBACKS).count(RandomStateCallback) == 1
-
-
-class TestCarefulValidationTrainer:
-    def test_validation_leaves_the_random_numbers_of_training_alone(self) -> None:
-        state = random.getstate(), numpy.random.get_state(legacy=False)["state"]["key"].tolist()
-        with _untouched_random_numbers():
-            random.random(), numpy.random.rand()
-            assert random.getstate() != state[0]
-        assert (
-            random.getstate(),
-            numpy.random.get_state(legacy=False)["state"]["key"].tolist(),
-        ) == state
-
-    def test_is_what_a_config_gets(self) -> None:
-        assert Trainer.by_name(Trainer.default_implementation).__self__ is CarefulValidationTrainer
 
 
 class TestCheckBeforeTraining:
@@ -216,3 +127,29 @@ class TestLetWorkersEnd:
                 signal.raise_signal(signal.SIGTERM)
         finally:
             signal.signal(signal.SIGTERM, previous)
+
+
+class Animal(Registrable):
+    pass
+
+
+@Animal.register("cat")
+class Cat(Animal):
+    pass
+
+
+def test_takes_the_place_of_another_without_a_line_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+
+        @register_instead(Animal, "cat")
+        class Tiger(Animal):
+            pass
+
+        assert not caplog.records
+        # AllenNLP's own way.
+        Animal.register("cat", exist_ok=True)(Cat)
+        assert len(caplog.records) == 1
+        register_instead(Animal, "cat")(Tiger)
+    assert Animal.by_name("cat") is Tiger

@@ -10,8 +10,8 @@ import uvicorn
 from playwright.sync_api import Browser, sync_playwright
 
 from bidaf_plugin.server.application import create_application
+from bidaf_plugin.server.models import ServedModel
 from bidaf_plugin.server.run import open_socket
-from bidaf_plugin.server.served_model import ServedModel
 from bidaf_plugin.server.service import Service
 from tests.server.page.visit import Visit
 

@@ -1,0 +1,187 @@
+"""
+What runs have reached beside the paper: the page of a single run, and the table of several variants.
+"""
+
+import json
+import os
+import platform
+from datetime import timedelta
+from importlib.metadata import version
+from typing import Any, Dict, List, Optional, Tuple
+
+import torch
+
+from bidaf_plugin.analysis.learning_curves import (
+    Measurement,
+    curves_as_csv,
+    plot_curves,
+    ranked,
+    read_measurements,
+    score_label,
+    score_names,
+)
+from bidaf_plugin.analysis.nbest_files import find_best_spans, passages_of, write_nbest
+from bidaf_plugin.analysis.score_report import report_as_json, score_file
+from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
+from bidaf_plugin.archives.load import load_span_predictor
+from bidaf_plugin.common.files import write_atomically
+
+# Of its training data.
+QUESTIONS_OF_SQUAD = 87_599
+# EM and F1 on SQuAD's dev set: Table 1b and the table of Appendix B of the paper.
+PAPER_SCORES: Dict[str, Tuple[float, float]] = {
+    "bidaf": (67.7, 77.3),
+    "no_char_embedding": (65.0, 75.4),
+    "no_word_embedding": (55.5, 66.8),
+    "no_c2q_attention": (57.2, 67.7),
+    "no_q2c_attention": (63.6, 73.7),
+    "dynamic_attention": (63.5, 73.6),
+    "alpha_dot": (65.5, 75.5),
+    "alpha_linear": (59.5, 69.7),
+    "alpha_bilinear": (61.6, 71.8),
+    "alpha_linear_after_mlp": (66.2, 76.4),
+    "beta_mlp": (67.1, 77.0),
+}
+
+
+def write_results(run: str, folder: str) -> str:
+    """
+    Answers all dev questions with the best weights of a run, and writes metrics.json, curve.csv, .png
+    and .svg, README.md and the ten best answers to each question, predictions.nbest.json.gz, into a folder:
+    what is worth keeping of a run.
+
+    # Returns
+
+    `str`
+        The text of README.md.
+    """
+    with open(os.path.join(run, "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    paragraphs = read_gold_paragraphs(config["validation_data_path"])
+    predictor = load_span_predictor(os.path.join(run, "model.tar.gz"))
+    os.makedirs(folder, exist_ok=True)
+    nbest = os.path.join(folder, "predictions.nbest.json.gz")
+    write_nbest(nbest, find_best_spans(predictor, paragraphs))
+    questions = [question for paragraph in paragraphs for question in paragraph.questions]
+    scored = score_file(questions, nbest, passages=passages_of(paragraphs))
+    curve = read_measurements(os.path.dirname(run) or ".", os.path.basename(run))
+    facts = {
+        **describe_run(config, curve),
+        "em": scored.summary["exact_match"],
+        "f1": scored.summary["f1"],
+        "questions": scored.summary["total"],
+        "breakdown": report_as_json("", [scored], {})["files"][0]["breakdown"],
+        "config": _without_folders(config),
+    }
+    write_atomically(os.path.join(folder, "metrics.json"), json.dumps(facts, indent=2) + "\n")
+    lines = ["step,em,f1,loss"] + [
+        f"{m.step},{m.scores['em']},{m.scores['f1']},{m.loss}" for m in curve
+    ]
+    write_atomically(os.path.join(folder, "curve.csv"), "\n".join(lines) + "\n")
+    plot_curves({"bidaf": curve}, os.path.join(folder, "curve"))
+    text = format_results(facts)
+    write_atomically(os.path.join(folder, "README.md"), text)
+    return text
+
+
+def describe_run(config: Dict[str, Any], curve: List[Measurement]) -> Dict[str, Any]:
+    """How the scores of a run came about."""
+    best = max(curve, key=lambda measurement: measurement.main_score)
+    batch_size = config["data_loader"]["batch_sampler"]["batch_size"]
+    minutes = training_minutes(curve)
+    return {
+        "steps": curve[-1].step,
+        "best_step": best.step,
+        "batch_size": batch_size,
+        "optimizer": config["trainer"]["optimizer"],
+        "seed": config["random_seed"],
+        "epochs": round(curve[-1].step * batch_size / QUESTIONS_OF_SQUAD, 2),
+        "minutes": round(minutes, 1),
+        "examples_per_second": round(curve[-1].step * batch_size / (60 * minutes), 1),
+        "hardware": {"cores": os.cpu_count(), "machine": platform.machine(), "gpu": _gpu()},
+        "versions": {
+            name: version(name) for name in ("allennlp", "torch", "spacy", "bidaf_plugin")
+        },
+    }
+
+
+def training_minutes(curve: List[Measurement]) -> float:
+    """The time of all sittings, each of which AllenNLP times from zero."""
+    seconds, previous = 0.0, 0.0
+    for measurement in curve:
+        duration = _to_seconds(measurement.training_duration)
+        seconds += duration - previous if duration > previous else duration
+        previous = duration
+    return seconds / 60
+
+
+def _to_seconds(duration: str) -> float:
+    """From the text of a `timedelta`, such as "1 day, 2:03:04.5"."""
+    days, _, clock = duration.rpartition(", ")
+    hours, minutes, seconds = clock.split(":")
+    whole = timedelta(hours=int(hours), minutes=int(minutes), seconds=float(seconds))
+    return whole.total_seconds() + 86_400 * int(days.split()[0] if days else 0)
+
+
+def _gpu() -> Optional[str]:
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
+
+
+def _without_folders(config: Any) -> Any:
+    """Files by their names alone: where they were is nobody's business."""
+    if isinstance(config, dict):
+        return {key: _without_folders(value) for key, value in config.items()}
+    if isinstance(config, list):
+        return [_without_folders(value) for value in config]
+    is_local = isinstance(config, str) and os.path.exists(config)
+    return os.path.basename(config) if is_local else config
+
+
+def format_results(facts: Dict[str, Any]) -> str:
+    """A page that says what was reached, and how."""
+    paper_em, paper_f1 = PAPER_SCORES["bidaf"]
+    return f"""# SQuAD 1.1 dev, single model
+
+| | EM | F1 |
+|---|---|---|
+| this run | {facts['em']:.2f} | {facts['f1']:.2f} |
+| the paper | {paper_em} | {paper_f1} |
+
+Official scores on all {facts['questions']:,} questions, with the weights (moving averages) of step
+{facts['best_step']:,}, the best on the same questions. Trained for {facts['steps']:,} steps of
+{facts['batch_size']} questions ({facts['epochs']:.1f} epochs) with `{json.dumps(facts['optimizer'])}`, seed
+{facts['seed']}, in {facts['minutes']:.0f} minutes on {facts['hardware']['cores']} CPU cores\
+{' and ' + facts['hardware']['gpu'] if facts['hardware']['gpu'] else ''}.
+`metrics.json` has the scores by kind of question, versions and hardware; `curve.csv` the scores by step.
+
+![EM and F1 by step](curve.png)
+"""
+
+
+def write_comparison(folder: str, variants: List[str]) -> str:
+    """Writes comparison.csv, .md, .png and .svg from the runs in `folder`, and returns the table."""
+    curves = {variant: read_measurements(folder, variant) for variant in variants}
+    curves = {variant: curve for variant, curve in curves.items() if curve}
+    write_atomically(os.path.join(folder, "comparison.csv"), curves_as_csv(curves))
+    plot_curves(curves, os.path.join(folder, "comparison"))
+    table = format_comparison(curves)
+    write_atomically(os.path.join(folder, "comparison.md"), table)
+    return table
+
+
+def format_comparison(curves: Dict[str, List[Measurement]]) -> str:
+    """A markdown table, the best first, with the paper's scores where it has them."""
+    names = score_names(curves)
+    labels = [score_label(name) for name in names]
+    # The paper has no table of variants for the cloze test.
+    is_span = names == ["em", "f1"]
+    columns = ["variant", "steps", *labels]
+    columns += [f"paper's {label}" for label in labels] if is_span else []
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for curve in ranked(curves):
+        last = curve[-1]
+        cells = [last.variant, f"{last.step:,}", *(f"{last.scores[name]:.2f}" for name in names)]
+        if is_span:
+            cells += [f"{score:.1f}" for score in PAPER_SCORES.get(last.variant, ())] or ["", ""]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
