@@ -14,7 +14,7 @@ from bidaf_plugin.modules.ensemble_rules import (
     EnsembleRule,
     SpanDistribution,
     VotesRule,
-    distinct_candidates,
+    merge_same_texts,
 )
 from bidaf_plugin.modules.output_layers.span_targets import is_known
 from bidaf_plugin.predictors.span_distributions import find_distributions
@@ -167,7 +167,7 @@ class AttentionFlowEnsemble(Model):
                 "tokens": _find_tokens(candidate, metadata),
                 "passage_index": 0,
             }
-            for candidate in distinct_candidates(candidates, passage, number)
+            for candidate in merge_same_texts(candidates, passage, number)
         ]
 
     @overrides
