@@ -118,34 +118,33 @@ class AttentionFlow(Model):
 
     def _check_dimensions(self) -> None:
         """The sizes of the layers must fit each other, which is easily missed in a config file."""
-        attention, modeling_layer = self._attention, self._modeling_layer
-        if isinstance(modeling_layer, QuestionAwareEncoder) == (attention is not None):
+        if isinstance(self._modeling_layer, QuestionAwareEncoder) == (self._attention is not None):
             raise ConfigurationError(
                 "the question must be read exactly once: give the model either an attention layer, or a "
                 "modeling_layer that looks at the question itself (dynamic_attention)"
             )
-        dims = {
-            name: getattr(self, f"_{name}").get_output_dim()
-            for name in ("text_field_embedder", "contextual_layer", "modeling_layer")
-        }
-        checks = [
-            (
-                "text_field_embedder",
-                "input of contextual_layer",
-                self._contextual_layer.get_input_dim(),
+        layer_before, size = "text_field_embedder", self._text_field_embedder.get_output_dim()
+        for name in ("contextual_layer", "attention", "modeling_layer"):
+            layer = getattr(self, f"_{name}")
+            if layer is None:
+                continue
+            check_dimensions_match(
+                size, layer.get_input_dim(), f"output of {layer_before}", f"input of {name}"
             )
-        ]
-        source = "contextual_layer"
-        if attention is not None:
-            checks.append((source, "input of attention", attention.get_input_dim()))
-            source, dims["attention"] = "attention", attention.get_output_dim()
-        checks += [
-            (source, "input of modeling_layer", modeling_layer.get_input_dim()),
-            (source, "query_aware_dim of output_layer", self._output_layer.get_query_aware_dim()),
-            ("modeling_layer", "modeled_dim of output_layer", self._output_layer.get_modeled_dim()),
-        ]
-        for producer, reader, expected in checks:
-            check_dimensions_match(dims[producer], expected, f"output of {producer}", reader)
+            if name == "modeling_layer":
+                check_dimensions_match(
+                    size,
+                    self._output_layer.get_query_aware_dim(),
+                    f"output of {layer_before}",
+                    "query_aware_dim of output_layer",
+                )
+            layer_before, size = name, layer.get_output_dim()
+        check_dimensions_match(
+            size,
+            self._output_layer.get_modeled_dim(),
+            "output of modeling_layer",
+            "modeled_dim of output_layer",
+        )
 
     def forward(  # type: ignore[override]
         self,
@@ -190,15 +189,17 @@ class AttentionFlow(Model):
         texts = (encoded_passage, passage_mask, encoded_question, question_mask)
 
         # 4. Attention flow: `G`, shape `(batch_size, passage_length, query_aware_dim)`, or its terms.
-        # 5. Modelling: `M`, shape `(batch_size, passage_length, modeled_dim)`.
         query_aware_passage: Terms = encoded_passage
-        if self._attention is None:
-            modeled_passage = self._modeling_layer(*texts)
-        else:
+        if self._attention is not None:
             query_aware_passage = self._attention(*texts).query_aware_terms
+
+        # 5. Modelling: `M`, shape `(batch_size, passage_length, modeled_dim)`.
+        if self._attention is not None:
             modeled_passage = encode_dropped(
                 self._modeling_layer, self._dropout, query_aware_passage, passage_mask
             )
+        else:
+            modeled_passage = self._modeling_layer(*texts)
 
         # 6. Output.
         if not self._output_layer.reads_terms:
