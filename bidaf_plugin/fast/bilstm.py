@@ -80,7 +80,7 @@ class Prepared(NamedTuple):
     packed_weight : `torch.Tensor`, optional
         `input_weight` in an order that is the library's own.
     states : `Any`
-        By which it is seen that a weight has changed since.
+        The addresses and versions of the weights: what is prepared is only used while they are the same.
     """
 
     input_weight: torch.Tensor
@@ -91,7 +91,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(forward_lstm: torch.nn.LSTM, backward_lstm: torch.nn.LSTM) -> Prepared:
-    """For many questions, one after the other, with the same weights."""
+    """Arranges the weights once, for many questions that are answered one after the other."""
     weights = (*forward_lstm.all_weights[0], *backward_lstm.all_weights[0])
     with torch.no_grad():
         arranged = _arrange(weights)
@@ -113,8 +113,8 @@ def _states(weights: Sequence[torch.Tensor]) -> List[Tuple[int, int]]:
 
 def lay_out(forward_lstm: torch.nn.LSTM, backward_lstm: torch.nn.LSTM) -> None:
     """
-    Puts the matrices of both directions side by side in memory, where they are one matrix and need not be
-    copied into one for every question. What changes them in place leaves them there.
+    Puts the matrices of both directions side by side in memory: together they are one matrix, which need not
+    be copied for every question. Optimizers, which change them in place, leave them there.
     """
     for name in ("weight_ih_l0", "weight_hh_l0"):
         parameters = [lstm.get_parameter(name) for lstm in (forward_lstm, backward_lstm)]
@@ -124,7 +124,7 @@ def lay_out(forward_lstm: torch.nn.LSTM, backward_lstm: torch.nn.LSTM) -> None:
 
 
 def _join(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """The rows of both matrices: without a copy if they are side by side."""
+    """One matrix with the rows of both, without a copy if they are side by side in memory."""
     storage = first.untyped_storage()
     if (
         storage.data_ptr() == second.untyped_storage().data_ptr()
@@ -137,11 +137,11 @@ def _join(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 
 
 class _Group(NamedTuple):
-    """Some passages of a batch, the longest first."""
+    """Some passages of a batch, the longest first, whose words are the rows of one matrix."""
 
+    # Their indices in the batch, their numbers of words, and the row of the first word of each.
     passages: torch.Tensor
     lengths: torch.Tensor
-    # Where the words of each begin in a matrix that has those of the group.
     starts: torch.Tensor
     num_words: int
     num_rows: int
@@ -152,7 +152,7 @@ class _Group(NamedTuple):
 
 
 def _divide(mask: torch.Tensor) -> List[_Group]:
-    """Groups of passages, whose words are one after the other, without padding."""
+    """Cuts a batch into groups of passages of similar length, without padding."""
     # Shape: (batch_size,)
     lengths, passages = mask.sum(dim=1).sort(descending=True)
     # Shape: (batch_size,)
@@ -270,7 +270,7 @@ def find_distinct_passages(term: torch.Tensor) -> Optional[Tuple[torch.Tensor, t
     # Returns
 
     `Optional[Tuple[torch.Tensor, torch.Tensor]]`
-        If many passages have the same vectors: the number of one passage of each kind, and the kind of each
+        If many passages have the same vectors: the index of one passage of each kind, and the kind of each
         passage.
     """
     # Shape: (num_kinds, size) and (batch_size,)
@@ -308,7 +308,7 @@ class _Inputs:
     def scatter(
         self, group: _Group, grad_rows: torch.Tensor, grad_terms: Sequence[torch.Tensor]
     ) -> None:
-        """Puts gradients of rows where they belong in those of the terms."""
+        """The gradient of `gather`: from rows to the gradients of the terms."""
         for grad_term, columns in zip(grad_terms, native.columns_of_terms(grad_terms), strict=True):
             arguments = (grad_term, grad_rows, self.size, *columns, *group.arguments(), *self._mask)
             native.call("scatter", grad_rows.dtype, *arguments)

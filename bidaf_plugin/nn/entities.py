@@ -14,7 +14,7 @@ import torch
 from allennlp.data import TextFieldTensors
 from allennlp.nn import util
 
-# What stands for an answer that is none of the candidates.
+# In place of the index of a candidate, for an answer that is none of them.
 UNKNOWN_ANSWER = -1
 NOT_IN_ARTICLE = -2
 
@@ -162,7 +162,7 @@ def _segment_max(values: torch.Tensor, segments: torch.Tensor, num_segments: int
 
 
 def _finite(values: torch.Tensor) -> torch.Tensor:
-    """Minus infinity stands for nothing there; zero can be subtracted from it."""
+    """Zero in place of minus infinity, which means that there is nothing, and cannot be subtracted."""
     return values.masked_fill(values == -torch.inf, 0.0)
 
 

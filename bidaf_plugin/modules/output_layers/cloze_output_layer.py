@@ -24,9 +24,9 @@ class ClozeOutputLayer(OutputLayer):
 
     - `p1 = softmax(w1^T [G; M])` over the words of all windows of an article that are entities; "we
       mask out all non-entity words", and there is no `p2`;
-    - `P(entity) = sum of p1` over all of its mentions. A mention that stands in several windows,
-      because they overlap, counts in each: the windows are read separately, and the softmax is over
-      all of their words;
+    - `P(entity) = sum of p1` over all of its mentions. A mention that is in several windows, because
+      they overlap, counts in each: the windows are read separately, and the softmax is over all of
+      their words;
     - loss: `-log P(answer)`, averaged over the batch, as a difference of two log-sum-exps.
 
     Registered as an `OutputLayer` with name "cloze".
@@ -179,7 +179,7 @@ def _rank_candidates(
     probabilities: List[float], word_probs: torch.Tensor, item: Dict[str, Any]
 ) -> List[Dict[str, Any]]:
     words = item["passage"].split()
-    # A word that stands in several windows carries what it has in all of them.
+    # The probability of a word that is in several windows is the sum over these.
     carried: Dict[int, float] = {}
     window_starts = item["window_starts"]
     # The windows behind are padding.

@@ -10,7 +10,7 @@ import torch
 
 from bidaf_plugin.data.fields.answer_spans_field import IMPOSSIBLE, NO_SPAN
 
-# What stands for the first and for the last token of no span.
+# In place of the first and of the last token, where there is no span.
 UNKNOWN_TOKEN, IMPOSSIBLE_TOKEN = NO_SPAN[0], IMPOSSIBLE[0]
 
 
