@@ -36,7 +36,7 @@ class TokenSoftmax:
         Shape `(batch_size,)`. Not there without the further outcome.
     """
 
-    no_answer_logits: Optional[torch.Tensor] = None
+    no_answer_logits: torch.Tensor
     no_answer_log_probs: torch.Tensor
 
     def __init__(
@@ -48,6 +48,7 @@ class TokenSoftmax:
         logits = _at_least_single(logits)
         lowest = util.min_value_of_dtype(logits.dtype)
         self._mask = mask
+        self._has_no_answer = no_answer_logits is not None
         self.logits = logits.masked_fill(~mask, lowest)
         outcomes = self.logits
         if no_answer_logits is not None:
@@ -61,9 +62,7 @@ class TokenSoftmax:
 
     def at_temperature(self, temperature: float) -> "TokenSoftmax":
         """The softmax of all logits divided by a number."""
-        no_answer_logits = self.no_answer_logits
-        if no_answer_logits is not None:
-            no_answer_logits = no_answer_logits / temperature
+        no_answer_logits = self.no_answer_logits / temperature if self._has_no_answer else None
         return TokenSoftmax(self.logits / temperature, self._mask, no_answer_logits)
 
 

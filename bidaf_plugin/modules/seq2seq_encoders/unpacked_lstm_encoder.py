@@ -184,14 +184,16 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
             mask = terms[0].new_ones(terms[0].shape[:2], dtype=torch.bool)
         is_native = bilstm is not None and self._kernel != "torch" and bilstm.can_run(terms[0])
         prepared = self._prepared or [None] * len(self._forward_lstms)
-        for *lstms, weights in zip(
+        for forward_lstm, backward_lstm, weights in zip(
             self._forward_lstms, self._backward_lstms, prepared, strict=True
         ):
             # Shape: (batch_size, length, 2 * hidden_size)
             if is_native:
-                outputs = bilstm.run_layer(*lstms, terms, mask, dropout, weights)
+                outputs = bilstm.run_layer(
+                    forward_lstm, backward_lstm, terms, mask, dropout, weights
+                )
             else:
-                outputs = _run_layer(*lstms, terms, mask, dropout)
+                outputs = _run_layer(forward_lstm, backward_lstm, terms, mask, dropout)
             terms, dropout = [outputs], self._dropout.p if self.training else 0.0
         return outputs
 
