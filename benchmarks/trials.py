@@ -57,14 +57,14 @@ TRIALS: Dict[str, Trial] = {
     ),
     "saved products": Trial(
         "without dropout, too, what is the same for several words is multiplied for each",
-        (("fast.bilstm._save_products", lambda parts, weight, _: bilstm._Saved(parts, weight)),),
+        (("fast.bilstm._save_products", lambda terms, weight, _: bilstm._Saved(terms, weight)),),
     ),
     "scores": Trial(
         "dropped concatenations that are made and kept", (("modules.dropped_inputs.scores", None),)
     ),
     "distinct words": Trial(
         "every word embedded where it stands, every passage encoded for each of its questions",
-        (("fast.distinct_words.encode_distinct", lambda *_, **__: None),),
+        (("fast.distinct_words.embed_once", lambda *_, **__: None),),
     ),
     "packed weights": Trial(
         "weights put in order for each question", (("fast.bilstm._states", lambda _: object()),)

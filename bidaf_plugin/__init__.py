@@ -13,7 +13,7 @@ from bidaf_plugin import predictors as predictors
 from bidaf_plugin.upstream import apply_upstream_fixes
 
 try:
-    from bidaf_plugin.fast.memory import keep_memory
+    from bidaf_plugin.fast import keep_memory
 except ImportError:  # What is fast can be left out.
     pass
 else:

@@ -54,11 +54,12 @@ def iterate_vectors(
         batch.index_instances(model.vocab)
         tensors = util.move_to_device(batch.as_tensor_dict(), predictor.cuda_device)
         with torch.no_grad():
-            (encoded,) = model.encode(mark_alone(tensors["text"]))
-        lengths = encoded.mask.sum(dim=1).tolist()
+            (embedded,) = model.embed(mark_alone(tensors["text"]))
+            encoded = model.contextualize(embedded)
+        lengths = embedded.mask.sum(dim=1).tolist()
         spaces = [
             torch.nn.functional.normalize(vectors, dim=-1).cpu().numpy()
-            for vectors in (encoded.embedded, encoded.encoded)
+            for vectors in (embedded.vectors, encoded)
         ]
         for row, (index, length) in enumerate(zip(indices, lengths, strict=True)):
             of_text = (vectors[row, :length] for vectors in spaces)

@@ -27,7 +27,7 @@ from bidaf_plugin.modules.ensemble_rules import (
     Candidate,
     EnsembleRule,
     VotesRule,
-    distinct_candidates,
+    merge_same_texts,
 )
 from bidaf_plugin.modules.output_layers.span_targets import is_known
 from bidaf_plugin.predictors import Answer, SpanPredictor
@@ -254,7 +254,7 @@ class AttentionFlowEnsemble(Model):
         passage = metadata["passage"]
         candidates = self._rule.candidates(output_dict["distributions"][row], passage)
         answers = []
-        for candidate in distinct_candidates(candidates, passage, number):
+        for candidate in merge_same_texts(candidates, passage, number):
             # That there is no answer is not among them.
             assert candidate.span is not None
             tokens = _find_tokens(candidate, metadata) or (None, None)

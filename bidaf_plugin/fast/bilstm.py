@@ -8,13 +8,13 @@ concatenation of several tensors, is made for one group at a time, and again for
 leaves the processor's cache and is not kept.
 """
 
-from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
 from bidaf_plugin.fast import native
-from bidaf_plugin.fast.dropout import Mask
-from bidaf_plugin.fast.first_derivatives import first_derivatives_only
+from bidaf_plugin.fast.native import DropoutMask, first_derivatives_only
+from bidaf_plugin.fast.native import can_run as can_run
 from bidaf_plugin.fast.products import linear, multiply, multiply_transposed, pack, product_type
 
 # Large enough for fast products, small enough to need little memory.
@@ -27,15 +27,10 @@ _ROWS_ARE_MULTIPLES_OF = 64
 _FEW_ROWS_ARE_MULTIPLES_OF = 16
 
 
-def can_run(inputs: torch.Tensor) -> bool:
-    """Whether it can take such inputs: numbers of single or double precision, on the CPU."""
-    return native.can_take(inputs) and not torch.is_autocast_enabled("cpu")
-
-
 def run_layer(
     forward_lstm: torch.nn.LSTM,
     backward_lstm: torch.nn.LSTM,
-    parts: Sequence[torch.Tensor],
+    terms: Sequence[torch.Tensor],
     mask: torch.Tensor,
     dropout: float = 0.0,
     prepared: Optional["Prepared"] = None,
@@ -45,9 +40,9 @@ def run_layer(
 
     forward_lstm, backward_lstm : `torch.nn.LSTM`
         Of one layer, not bidirectional themselves.
-    parts : `Sequence[torch.Tensor]`
-        What is concatenated to the inputs: shapes `(batch_size, length, size)`, or `(batch_size, 1, size)`
-        for what all words of a sequence have in common.
+    terms : `Sequence[torch.Tensor]`
+        What the inputs are the concatenation of: shapes `(batch_size, length, size)`, or
+        `(batch_size, 1, size)` for what all words of a sequence have in common.
     mask : `torch.BoolTensor`
         Shape `(batch_size, length)`, padding at the end.
     dropout : `float`, optional (default = `0.0`)
@@ -61,13 +56,13 @@ def run_layer(
         Shape `(batch_size, length, 2 * hidden_size)`, zero at padding.
     """
     weights = (*forward_lstm.all_weights[0], *backward_lstm.all_weights[0])
-    tensors = (*(native.with_vectors_in_a_row(part) for part in parts), *weights)
+    tensors = (*(native.with_vectors_in_a_row(term) for term in terms), *weights)
     is_trained = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
     if is_trained or prepared is None or prepared.states != _states(weights):
         prepared = _arrange(weights)
     if not is_trained and not dropout and 0 < mask.numel() <= _FEW_WORDS:
         return _run_few_words(prepared, tensors[:-8], mask)
-    return _BiLstm.apply(mask, Mask.draw(dropout), is_trained, prepared, *tensors)
+    return _BiLstm.apply(mask, DropoutMask.draw(dropout), is_trained, prepared, *tensors)
 
 
 class Prepared(NamedTuple):
@@ -85,7 +80,7 @@ class Prepared(NamedTuple):
     packed_weight : `torch.Tensor`, optional
         `input_weight` in an order that is the library's own.
     states : `Any`
-        By which it is seen that a weight has changed since.
+        The addresses and versions of the weights: what is prepared is only used while they are the same.
     """
 
     input_weight: torch.Tensor
@@ -96,7 +91,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(forward_lstm: torch.nn.LSTM, backward_lstm: torch.nn.LSTM) -> Prepared:
-    """For many questions, one after the other, with the same weights."""
+    """Arranges the weights once, for many questions that are answered one after the other."""
     weights = (*forward_lstm.all_weights[0], *backward_lstm.all_weights[0])
     with torch.no_grad():
         arranged = _arrange(weights)
@@ -118,8 +113,8 @@ def _states(weights: Sequence[torch.Tensor]) -> List[Tuple[int, int]]:
 
 def lay_out(forward_lstm: torch.nn.LSTM, backward_lstm: torch.nn.LSTM) -> None:
     """
-    Puts the matrices of both directions side by side in memory, where they are one matrix and need not be
-    copied into one for every question. What changes them in place leaves them there.
+    Puts the matrices of both directions side by side in memory: together they are one matrix, which need not
+    be copied for every question. Optimizers, which change them in place, leave them there.
     """
     for name in ("weight_ih_l0", "weight_hh_l0"):
         parameters = [lstm.get_parameter(name) for lstm in (forward_lstm, backward_lstm)]
@@ -129,7 +124,7 @@ def lay_out(forward_lstm: torch.nn.LSTM, backward_lstm: torch.nn.LSTM) -> None:
 
 
 def _join(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """The rows of both matrices: without a copy if they are side by side."""
+    """One matrix with the rows of both, without a copy if they are side by side in memory."""
     storage = first.untyped_storage()
     if (
         storage.data_ptr() == second.untyped_storage().data_ptr()
@@ -142,11 +137,11 @@ def _join(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 
 
 class _Group(NamedTuple):
-    """Some passages of a batch, the longest first."""
+    """Some passages of a batch, the longest first, whose words are the rows of one matrix."""
 
+    # Their indices in the batch, their numbers of words, and the row of the first word of each.
     passages: torch.Tensor
     lengths: torch.Tensor
-    # Where the words of each begin in a matrix that has those of the group.
     starts: torch.Tensor
     num_words: int
     num_rows: int
@@ -157,7 +152,7 @@ class _Group(NamedTuple):
 
 
 def _divide(mask: torch.Tensor) -> List[_Group]:
-    """Groups of passages, whose words are one after the other, without padding."""
+    """Cuts a batch into groups of passages of similar length, without padding."""
     # Shape: (batch_size,)
     lengths, passages = mask.sum(dim=1).sort(descending=True)
     # Shape: (batch_size,)
@@ -166,10 +161,10 @@ def _divide(mask: torch.Tensor) -> List[_Group]:
     num_groups = max(1, round(total / _WORDS_OF_GROUP))
     groups: List[_Group] = []
     first, num_before = 0, 0
-    for place, end in enumerate(ends.tolist()):
+    for last, end in enumerate(ends.tolist()):
         # Groups of about the same size.
-        if end * num_groups >= (len(groups) + 1) * total or place == len(ends) - 1:
-            members = slice(first, place + 1)
+        if end * num_groups >= (len(groups) + 1) * total or last == len(ends) - 1:
+            members = slice(first, last + 1)
             starts = (ends - lengths)[members] - num_before
             num_words = end - num_before
             num_rows = _round_up(num_words, _ROWS_ARE_MULTIPLES_OF)
@@ -178,21 +173,21 @@ def _divide(mask: torch.Tensor) -> List[_Group]:
                     passages[members], lengths[members], starts, num_words, num_rows, mask.size(1)
                 )
             )
-            first, num_before = place + 1, end
+            first, num_before = last + 1, end
     return groups
 
 
 def _run_few_words(
-    prepared: Prepared, parts: Sequence[torch.Tensor], mask: torch.Tensor
+    prepared: Prepared, terms: Sequence[torch.Tensor], mask: torch.Tensor
 ) -> torch.Tensor:
-    """Without gradients, of words that are where they are in the batch, with its padding."""
+    """Without gradients, for a batch as it is, with its padding."""
     num_words, length = mask.numel(), mask.size(1)
     hidden_size = prepared.recurrent_weights.size(1)
     # Shape: (num_rows, input_size)
-    rows = parts[0].new_zeros(
+    rows = terms[0].new_zeros(
         _round_up(num_words, _FEW_ROWS_ARE_MULTIPLES_OF), prepared.input_weight.size(1)
     )
-    columns = [part.expand(-1, length, -1).reshape(num_words, -1) for part in parts]
+    columns = [term.expand(-1, length, -1).reshape(num_words, -1) for term in terms]
     torch.cat(columns, dim=1, out=rows[:num_words])
     packed_weight = prepared.packed_weight
     # Shape: (num_rows, 2 * 4 * hidden_size)
@@ -215,14 +210,15 @@ def _round_up(number: int, factor: int) -> int:
 
 class _Saved(NamedTuple):
     """
-    What need not be multiplied for every word of every passage, but can be added to the gates; and what is left.
+    Products that are made once for several words and then added to their gates, and the terms that are still to
+    be multiplied for every word of every passage.
 
     # Parameters
 
-    parts : `Sequence[torch.Tensor]`
-        The other parts.
+    terms : `Sequence[torch.Tensor]`
+        The terms that are left.
     input_weight : `torch.Tensor`
-        The columns of the matrix for them.
+        The columns of the matrix for these.
     common : `torch.Tensor`, optional
         For all words of a passage, shape `(batch_size, 2 * 4 * hidden_size)`.
     shared : `torch.Tensor`, optional
@@ -231,7 +227,7 @@ class _Saved(NamedTuple):
         Of each passage, shape `(batch_size,)`.
     """
 
-    parts: Sequence[torch.Tensor]
+    terms: Sequence[torch.Tensor]
     input_weight: torch.Tensor
     common: Optional[torch.Tensor] = None
     shared: Optional[torch.Tensor] = None
@@ -239,88 +235,82 @@ class _Saved(NamedTuple):
 
 
 def _save_products(
-    parts: Sequence[torch.Tensor],
+    terms: Sequence[torch.Tensor],
     input_weight: torch.Tensor,
     mask: torch.Tensor,
 ) -> _Saved:
     """Without dropout, what is the same for several words is multiplied once."""
-    if len(parts) == 1:
-        return _Saved(parts, input_weight)
+    if len(terms) == 1:
+        return _Saved(terms, input_weight)
     common = shared = kinds = None
-    own_parts, own_columns = [], []
-    for part, columns in zip(
-        parts, input_weight.split([part.size(-1) for part in parts], dim=1), strict=True
+    own_terms, own_columns = [], []
+    for term, columns in zip(
+        terms, input_weight.split([term.size(-1) for term in terms], dim=1), strict=True
     ):
-        if common is None and part.size(1) == 1 < mask.size(1):
+        if common is None and term.size(1) == 1 < mask.size(1):
             # Shape: (batch_size, 2 * 4 * hidden_size)
-            common = torch.nn.functional.linear(part.squeeze(1), columns)
+            common = torch.nn.functional.linear(term.squeeze(1), columns)
             continue
-        if shared is None and part.size(1) == mask.size(1):
-            distinct = find_distinct_passages(part)
-            if distinct is not None:
-                representatives, kinds = distinct
+        if shared is None and term.size(1) == mask.size(1):
+            found = find_distinct_passages(term)
+            if found is not None:
+                representatives, kinds = found
                 # Shape: (num_kinds, length, 2 * 4 * hidden_size)
-                shared = linear(part[representatives], columns)
+                shared = linear(term[representatives], columns)
                 continue
-        own_parts.append(part)
+        own_terms.append(term)
         own_columns.append(columns)
     if common is None and shared is None:
-        return _Saved(parts, input_weight)
-    return _Saved(own_parts, torch.cat(own_columns, dim=1), common, shared, kinds)
+        return _Saved(terms, input_weight)
+    return _Saved(own_terms, torch.cat(own_columns, dim=1), common, shared, kinds)
 
 
-def find_distinct_passages(part: torch.Tensor) -> Optional[Tuple[torch.Tensor, torch.Tensor]]:
+def find_distinct_passages(term: torch.Tensor) -> Optional[Tuple[torch.Tensor, torch.Tensor]]:
     """
     # Returns
 
     `Optional[Tuple[torch.Tensor, torch.Tensor]]`
-        If many passages have the same vectors: the number of one passage of each kind, and the kind of each
+        If many passages have the same vectors: the index of one passage of each kind, and the kind of each
         passage.
     """
     # Shape: (num_kinds, size) and (batch_size,)
-    first_words, kinds = part[:, 0].unique(dim=0, return_inverse=True)
-    if len(first_words) > 0.7 * len(part):
+    first_words, kinds = term[:, 0].unique(dim=0, return_inverse=True)
+    if len(first_words) > 0.7 * len(term):
         return None
     # Shape: (num_kinds,)
     representatives = kinds.new_empty(len(first_words)).scatter_(
-        0, kinds, torch.arange(len(part), device=kinds.device)
+        0, kinds, torch.arange(len(term), device=kinds.device)
     )
     # Passages that differ could have the same first vector.
-    if not torch.equal(part[representatives][kinds], part):
+    if not torch.equal(term[representatives][kinds], term):
         return None
     return representatives, kinds
 
 
 class _Inputs:
-    """The rows of `[part; part; ...]` after dropout, for a group of passages."""
+    """The rows of `[a; b; ...]` after dropout, for a group of passages."""
 
-    def __init__(self, parts: Sequence[torch.Tensor], mask: Mask) -> None:
-        self._parts = parts
+    def __init__(self, terms: Sequence[torch.Tensor], mask: DropoutMask) -> None:
+        self._terms = terms
         self._mask = mask
-        self.size = sum(part.size(-1) for part in parts)
-
-    def _columns(self, parts: Sequence[torch.Tensor]) -> Iterator[Tuple[torch.Tensor, Any]]:
-        first_column = 0
-        for part in parts:
-            yield part, native.columns(part, first_column)
-            first_column += part.size(-1)
+        self.size = sum(term.size(-1) for term in terms)
 
     def gather(self, group: _Group, num_more_columns: int = 0) -> torch.Tensor:
         """Shape `(num_rows, size + num_more_columns)`; the last columns are not filled."""
         width = self.size + num_more_columns
-        rows = self._parts[0].new_empty(group.num_rows, width)
+        rows = self._terms[0].new_empty(group.num_rows, width)
         rows[group.num_words :] = 0.0
-        for part, columns in self._columns(self._parts):
-            arguments = (part, rows, width, *columns, *group.arguments(), *self._mask)
+        for term, columns in zip(self._terms, native.columns_of_terms(self._terms), strict=True):
+            arguments = (term, rows, width, *columns, *group.arguments(), *self._mask)
             native.call("gather", rows.dtype, *arguments)
         return rows
 
     def scatter(
-        self, group: _Group, grad_rows: torch.Tensor, grad_parts: Sequence[torch.Tensor]
+        self, group: _Group, grad_rows: torch.Tensor, grad_terms: Sequence[torch.Tensor]
     ) -> None:
-        """Puts gradients of rows where they belong in those of the parts."""
-        for grad_part, columns in self._columns(grad_parts):
-            arguments = (grad_part, grad_rows, self.size, *columns, *group.arguments(), *self._mask)
+        """The gradient of `gather`: from rows to the gradients of the terms."""
+        for grad_term, columns in zip(grad_terms, native.columns_of_terms(grad_terms), strict=True):
+            arguments = (grad_term, grad_rows, self.size, *columns, *group.arguments(), *self._mask)
             native.call("scatter", grad_rows.dtype, *arguments)
 
 
@@ -336,30 +326,40 @@ def _linear(
 
 class _BiLstm(torch.autograd.Function):
     """
-    The tensors are the parts of the inputs, and the weights of the forward and then of the backward
+    The tensors are the terms of the inputs, and the weights of the forward and then of the backward
     direction, each `W_ih`, `W_hh`, `b_ih`, `b_hh` as `torch.nn.LSTM` has them, with gates in its order: input,
     forget, cell, output.
+
+    The inputs of the four gates of a word are `z_t = W_ih x_t + W_hh h_{t-1} + b_ih + b_hh`. `kernels.cpp`
+    derives their gradient, `dz_t`. The rest follows from the sum, in which every weight is a factor at every
+    word:
+
+        dx_t = W_ih^T dz_t
+        dW_ih = sum_t dz_t x_t^T      dW_hh = sum_t dz_t h_{t-1}^T      db_ih = db_hh = sum_t dz_t
+
+    With the words as the rows of matrices each is one product: `dX = dZ W_ih`, and both gradients of weights
+    are `dZ^T [X; H']`, where `H'` has the state before each word.
     """
 
     @staticmethod
     def forward(
         ctx: Any,
         mask: torch.Tensor,
-        dropout_mask: Mask,
+        dropout_mask: DropoutMask,
         is_trained: bool,
         prepared: Prepared,
         *tensors: torch.Tensor,
     ) -> torch.Tensor:
-        parts: Sequence[torch.Tensor] = tensors[:-8]
+        terms: Sequence[torch.Tensor] = tensors[:-8]
         input_weight, bias, recurrent_weights, *_ = prepared
         hidden_size = recurrent_weights.size(1)
-        saved = _Saved(parts, input_weight)
+        saved = _Saved(terms, input_weight)
         if not is_trained and not dropout_mask.num_dropped:
-            saved = _save_products(parts, input_weight, mask)
-        inputs = _Inputs(saved.parts, dropout_mask)
+            saved = _save_products(terms, input_weight, mask)
+        inputs = _Inputs(saved.terms, dropout_mask)
         groups = _divide(mask)
         # Shape: (batch_size, length, 2 * hidden_size)
-        outputs = parts[0].new_empty(*mask.shape, 2 * hidden_size)
+        outputs = terms[0].new_empty(*mask.shape, 2 * hidden_size)
         kept = []
         factor_type = product_type(input_weight) if is_trained else input_weight.dtype
         for group in groups:
@@ -382,14 +382,13 @@ class _BiLstm(torch.autograd.Function):
         num_kept = 2 * len(ctx.groups)
         *tensors, outputs, input_weight, recurrent_weights = ctx.saved_tensors[:-num_kept]
         kept = ctx.saved_tensors[-num_kept:]
-        parts = tensors[:-8]
+        terms = tensors[:-8]
         hidden_size = recurrent_weights.size(1)
-        inputs = _Inputs(parts, ctx.dropout_mask)
+        inputs = _Inputs(terms, ctx.dropout_mask)
         grad_outputs = grad_outputs.contiguous()
         is_input_trained = any(ctx.needs_input_grad[4:-8])
-        grad_parts = [part.new_empty(part.shape) for part in parts if is_input_trained]
-        # The gradients of all weights of a word are those of its gates times what they were multiplied with:
-        # its inputs, and the states of both directions, of which each direction needs one.
+        grad_terms = [term.new_empty(term.shape) for term in terms if is_input_trained]
+        # `dZ^T [X; H']`, with the states of both directions, of which each direction needs one.
         # Shape: (2 * 4 * hidden_size, input_size + 2 * hidden_size)
         grad_weight = input_weight.new_zeros(input_weight.size(0), inputs.size + 2 * hidden_size)
         # Shape: (2 * 4 * hidden_size,)
@@ -414,7 +413,7 @@ class _BiLstm(torch.autograd.Function):
             if is_input_trained:
                 # Shape: (num_rows, input_size)
                 grad_rows = multiply(grad_gates, input_weight).to(gates.dtype)
-                inputs.scatter(group, grad_rows, grad_parts)
+                inputs.scatter(group, grad_rows, grad_terms)
                 del grad_rows
         grads = []
         for direction in (0, 1):
@@ -429,4 +428,4 @@ class _BiLstm(torch.autograd.Function):
                 grad_bias[gates_of_direction].clone(),
                 grad_bias[gates_of_direction].clone(),
             ]
-        return None, None, None, None, *(grad_parts or [None] * len(parts)), *grads
+        return None, None, None, None, *(grad_terms or [None] * len(terms)), *grads

@@ -7,6 +7,8 @@
 //     c_t = sigmoid(f) * c_{t-1} + sigmoid(i) * tanh(g)
 //     h_t = sigmoid(o) * tanh(c_t)
 //
+// How the gradient goes back is derived at Backward::tile.
+//
 // A step is a product of a few rows with a matrix that fits into the cache, so what counts is that nothing
 // leaves the registers in between. A tile of rows and of hidden units is multiplied, and the gates of its
 // units are closed in the same place. Each number is summed in the same order whatever the batch, so a
@@ -365,13 +367,28 @@ struct Backward {
     grad_cells.resize(part.num_passages * part.hidden);
   }
 
-  // With the gradient of the state, dh, and that of the cell as the next step left it, dc:
+  // One step back in time. The forward step, all products by element but that with W_hh:
   //
-  //     dc += dh o (1 - tanh(c)^2)
-  //     di = dc g,  df = dc c_{t-1},  dg = dc i,  do = dh tanh(c)
+  //     (zi, zf, zg, zo) = inputs + W_hh h_{t-1}
+  //     i = sigmoid(zi)   f = sigmoid(zf)   g = tanh(zg)   o = sigmoid(zo)
+  //     c = f c_{t-1} + i g
+  //     h = o tanh(c)
   //
-  // each times the derivative of its gate, s (1 - s) for a sigmoid and 1 - s^2 for the tanh. What goes on to
-  // the step before is dc f, and W_hh^T (di, df, dg, do) as a part of its dh.
+  // Let dx be the derivative of the loss by x, for any x. From the last equation to the first:
+  //
+  // 1. h is read by the layers above, which give grad_outputs, and by the next step, where W_hh multiplies it:
+  //        dh = grad_outputs + W_hh^T dz_{t+1}                        (totals)
+  // 2. h = o tanh(c), and tanh' = 1 - tanh^2. c is also read by the next step, which has left its dc in
+  //    grad_cells (4.):
+  //        do = dh tanh(c)
+  //        dc = dh o (1 - tanh(c)^2) + (dc f)_{t+1}
+  // 3. c = f c_{t-1} + i g:
+  //        df = dc c_{t-1}        di = dc g        dg = dc i
+  // 4. The step before gets from the same equation, in grad_cells:
+  //        dc f
+  // 5. sigmoid' = s (1 - s), and the gates are known, so the derivatives need no z:
+  //        dzi = di i (1 - i)   dzf = df f (1 - f)   dzg = dg (1 - g^2)   dzo = do o (1 - o)
+  //    These four are dz: grad_gates for the gradients of all weights and inputs, grads for 1. of the step before.
   template <bool kIsWhole, int kNumRows, int kNumVectors>
   INLINE void tile(int64_t first_row, int64_t step, int64_t unit) {
     const int64_t hidden = part.hidden;

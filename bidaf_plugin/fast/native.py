@@ -6,9 +6,9 @@ there is a compiler.
 import ctypes
 import logging
 import os
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
-from typing import Any, Optional, Tuple
+from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -37,25 +37,34 @@ def library() -> Optional[ctypes.CDLL]:
     return None
 
 
-def can_take(tensor: torch.Tensor) -> bool:
-    """Whether the compiled functions can take such a tensor."""
+def can_run(inputs: torch.Tensor) -> bool:
+    """Whether the compiled functions can take such inputs: single or double precision, on the CPU."""
     return (
-        tensor.device.type == "cpu"
-        and tensor.dtype in (torch.float32, torch.float64)
-        and tensor.numel() > 0
+        inputs.device.type == "cpu"
+        and inputs.dtype in (torch.float32, torch.float64)
+        and inputs.numel() > 0
+        and not torch.is_autocast_enabled("cpu")
         and library() is not None
     )
 
 
-def with_vectors_in_a_row(part: torch.Tensor) -> torch.Tensor:
+def with_vectors_in_a_row(term: torch.Tensor) -> torch.Tensor:
     """The numbers of a vector side by side, as the compiled functions need them."""
-    return part if part.stride(-1) == 1 else part.contiguous()
+    return term if term.stride(-1) == 1 else term.contiguous()
 
 
-def columns(part: torch.Tensor, first_column: int) -> Tuple[int, int, int, int]:
-    """How the compiled functions are told of vectors of shape `(batch_size, length or 1, size)`."""
-    word_distance = part.stride(1) if part.size(1) > 1 else 0
-    return part.stride(0), word_distance, part.size(-1), first_column
+def columns_of_terms(
+    terms: Sequence[torch.Tensor],
+) -> Iterator[Tuple[int, int, int, int]]:
+    """
+    How the compiled functions are told of each term of `[a; b; ...]`, shape `(batch_size, length or 1, size)`:
+    the distances between the vectors of two passages and of two words, the size, and the first column.
+    """
+    first_column = 0
+    for term in terms:
+        word_distance = term.stride(1) if term.size(1) > 1 else 0
+        yield term.stride(0), word_distance, term.size(-1), first_column
+        first_column += term.size(-1)
 
 
 def call(name: str, number_type: torch.dtype, *arguments: Any) -> None:
@@ -80,3 +89,43 @@ def _as_number(argument: Any) -> int:
     if isinstance(argument, int):
         return argument
     return 0 if argument is None else argument.data_ptr()
+
+
+_LEVELS = 1 << 32
+
+
+class DropoutMask(NamedTuple):
+    """
+    What dropout drops, as one random number from which the kernels compute it, forward and again backward.
+    torch draws on the CPU one number after the other for all elements, which takes a quarter of a training
+    step.
+    """
+
+    seed: int
+    num_dropped: int
+    """Of `2 ** 32` numbers."""
+
+    @classmethod
+    def draw(cls, rate: float) -> "DropoutMask":
+        if rate == 0.0:
+            return cls(0, 0)
+        num_dropped = min(round(rate * _LEVELS), _LEVELS - 1)
+        return cls(int(torch.randint(1 << 62, (1,))), num_dropped)
+
+
+def first_derivatives_only(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """
+    For the `backward` of a `torch.autograd.Function` that cannot be differentiated itself. torch would take
+    what it returns for constant, and second derivatives would be wrong without a word.
+    """
+
+    @wraps(backward)
+    def run(ctx: Any, *gradients: torch.Tensor) -> Any:
+        # It is, if and only if the gradients are wanted with a graph of their own.
+        if torch.is_grad_enabled():
+            raise RuntimeError(
+                "create_graph=True: there are no second derivatives of this layer on the CPU"
+            )
+        return backward(ctx, *gradients)
+
+    return run

@@ -70,36 +70,12 @@ def pack(weight: torch.Tensor) -> Optional[torch.Tensor]:
 
 
 def multiply(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """
-    # Parameters
-
-    left : `torch.Tensor`
-        Shape `(num_rows, dim)`.
-    right : `torch.Tensor`
-        Shape `(dim, num_columns)`.
-
-    # Returns
-
-    `torch.Tensor`
-        `left @ right`.
-    """
+    """`left @ right`, of matrices."""
     return linear(left, right.t())
 
 
 def multiply_transposed(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """
-    # Parameters
-
-    left : `torch.Tensor`
-        Shape `(num_rows, left_dim)`, many rows.
-    right : `torch.Tensor`
-        Shape `(num_rows, right_dim)`.
-
-    # Returns
-
-    `torch.Tensor`
-        `left.t() @ right`, shape `(left_dim, right_dim)`.
-    """
+    """`left.t() @ right`, of matrices with many rows."""
     if is_for_onednn(left, right) and right.size(1) < left.size(1):
         # oneDNN copies a first factor that is transposed: that should be the smaller one.
         return multiply(right.t(), left).t().contiguous()

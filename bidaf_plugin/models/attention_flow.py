@@ -1,5 +1,5 @@
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
 import torch
 from allennlp.common.checks import ConfigurationError, check_dimensions_match
@@ -12,18 +12,38 @@ from allennlp.nn import InitializerApplicator, util
 from overrides import overrides
 
 from bidaf_plugin.modules.bi_attention import BiAttention
-from bidaf_plugin.modules.dropped_inputs import concatenate, encode_dropped
+from bidaf_plugin.modules.dropped_inputs import encode_dropped
 from bidaf_plugin.modules.output_layers import OutputLayer
 from bidaf_plugin.modules.seq2seq_encoders import QuestionAwareEncoder
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
-from bidaf_plugin.nn.encoded_text import EncodedText
+from bidaf_plugin.nn.concatenation import Terms, concatenate
 from bidaf_plugin.nn.entities import separate_windows
 from bidaf_plugin.nn.exact_match import mark_matches
 
 try:
     from bidaf_plugin.fast import distinct_words
-except ImportError:  # What is fast can be left out: every word is then embedded where it stands.
+except (
+    ImportError
+):  # What is fast can be left out: every word is then embedded at each of its positions.
     distinct_words = None  # type: ignore[assignment]
+
+
+class EmbeddedText(NamedTuple):
+    """
+    A batch of texts after the first two layers.
+
+    vectors : `torch.Tensor`
+        `X` or `Q`, shape `(batch_size, num_tokens, embedding_dim)`.
+    mask : `torch.BoolTensor`
+        Shape `(batch_size, num_tokens)`.
+    words : `torch.LongTensor`, optional
+        Shape `(batch_size, num_tokens)`: the same number for the same word. None if it is not known which
+        words are the same.
+    """
+
+    vectors: torch.Tensor
+    mask: torch.Tensor
+    words: Optional[torch.Tensor] = None
 
 
 @Model.register("attention_flow")
@@ -97,29 +117,30 @@ class AttentionFlow(Model):
         initializer(self)
 
     def _check_dimensions(self) -> None:
-        # The sizes of the layers must fit each other, which is easily missed in a config file.
-        embedding_dim = self._text_field_embedder.get_output_dim()
-        encoding_dim = self._contextual_layer.get_output_dim()
-        _check("text_field_embedder", embedding_dim, "contextual_layer", self._contextual_layer)
+        """The sizes of the layers must fit each other, which is easily missed in a config file."""
         if isinstance(self._modeling_layer, QuestionAwareEncoder) == (self._attention is not None):
             raise ConfigurationError(
                 "the question must be read exactly once: give the model either an attention layer, or a "
                 "modeling_layer that looks at the question itself (dynamic_attention)"
             )
-        if self._attention is None:
-            source, query_aware_dim = "contextual_layer", encoding_dim
-        else:
-            _check("contextual_layer", encoding_dim, "attention", self._attention)
-            source, query_aware_dim = "attention", self._attention.get_output_dim()
-        _check(source, query_aware_dim, "modeling_layer", self._modeling_layer)
+        layer_before, size = "text_field_embedder", self._text_field_embedder.get_output_dim()
+        for name in ("contextual_layer", "attention", "modeling_layer"):
+            layer = getattr(self, f"_{name}")
+            if layer is None:
+                continue
+            check_dimensions_match(
+                size, layer.get_input_dim(), f"output of {layer_before}", f"input of {name}"
+            )
+            if name == "modeling_layer":
+                check_dimensions_match(
+                    size,
+                    self._output_layer.get_query_aware_dim(),
+                    f"output of {layer_before}",
+                    "query_aware_dim of output_layer",
+                )
+            layer_before, size = name, layer.get_output_dim()
         check_dimensions_match(
-            query_aware_dim,
-            self._output_layer.get_query_aware_dim(),
-            f"output of {source}",
-            "query_aware_dim of output_layer",
-        )
-        check_dimensions_match(
-            self._modeling_layer.get_output_dim(),
+            size,
             self._output_layer.get_modeled_dim(),
             "output of modeling_layer",
             "modeled_dim of output_layer",
@@ -151,63 +172,84 @@ class AttentionFlow(Model):
         windows = {}
         if self._output_layer.reads_windows:
             passage, windows["windows"] = separate_windows(passage)
-        # Shape: (batch_size, length) and (batch_size, length, encoding_dim) for either text
-        (question_mask, _, encoded_question), (passage_mask, _, encoded_passage) = self.encode(
-            question, passage
-        )
+
+        # 1. Character embedding and 2. word embedding: `Q` and `X`.
+        embedded_question, embedded_passage = self.embed(question, passage)
+        question_mask, passage_mask = embedded_question.mask, embedded_passage.mask
+
+        # 3. Contextual embedding: `U` and `H`.
+        # Shape: (batch_size, length of the text, encoding_dim) for both
+        encoded_question = self.contextualize(embedded_question)
+        encoded_passage = self.contextualize(embedded_passage)
         if windows:
             # From here on the batch is one of windows, each with its question.
-            encoded_question = encoded_question[windows["windows"].example_of_window]
-            question_mask = question_mask[windows["windows"].example_of_window]
+            example_of_window = windows["windows"].example_of_window
+            encoded_question = encoded_question[example_of_window]
+            question_mask = question_mask[example_of_window]
+        texts = (encoded_passage, passage_mask, encoded_question, question_mask)
+
+        # 4. Attention flow: `G`, shape `(batch_size, passage_length, query_aware_dim)`, or its terms.
+        query_aware_passage: Terms = encoded_passage
         if self._attention is not None:
-            # Shape: (batch_size, passage_length, size) each, query_aware_dim together
-            query_aware_parts = self._attention(
-                encoded_passage, passage_mask, encoded_question, question_mask
-            ).query_aware_parts
-            # Shape: (batch_size, passage_length, modeled_dim)
+            query_aware_passage = self._attention(*texts).query_aware_terms
+
+        # 5. Modelling: `M`, shape `(batch_size, passage_length, modeled_dim)`.
+        if self._attention is not None:
             modeled_passage = encode_dropped(
-                self._modeling_layer, self._dropout, query_aware_parts, passage_mask
+                self._modeling_layer, self._dropout, query_aware_passage, passage_mask
             )
         else:
-            query_aware_parts = [encoded_passage]
-            # Shape: (batch_size, passage_length, modeled_dim)
-            modeled_passage = self._modeling_layer(
-                encoded_passage, passage_mask, encoded_question, question_mask
-            )
+            modeled_passage = self._modeling_layer(*texts)
+
+        # 6. Output.
+        if not self._output_layer.reads_terms:
+            query_aware_passage = concatenate(query_aware_passage)
         output_dict = self._output_layer(
-            query_aware_parts if self._output_layer.reads_parts else concatenate(query_aware_parts),
-            modeled_passage,
-            passage_mask,
-            **windows,
-            **targets,
+            query_aware_passage, modeled_passage, passage_mask, **windows, **targets
         )
         if targets:
             self._output_layer.update_metrics(output_dict, metadata, **targets)
         output_dict["metadata"] = metadata
         return output_dict
 
-    def encode(self, *texts: TextFieldTensors) -> List[EncodedText]:
-        """The first three layers, of each of some texts."""
-        if self._embeds_distinct_words:
-            encoded_texts = distinct_words.encode_distinct(
-                texts, self._embed, self._contextualize, has_dropout=self.training
-            )
-            if encoded_texts is not None:
-                return encoded_texts
-        return [self._encode_text(text) for text in texts]
+    def embed(self, *texts: TextFieldTensors) -> List[EmbeddedText]:
+        """The first two layers, of each of some texts."""
+        masks = [util.get_text_field_mask(text) for text in texts]
+        if self._embeds_distinct_words and not self._keeps_words_apart:
+            embedded = distinct_words.embed_once(texts, self._embed_words, is_apart=self.training)
+            if embedded is not None:
+                return [
+                    EmbeddedText(vectors, mask, words)
+                    for mask, (vectors, words) in zip(masks, embedded, strict=True)
+                ]
+        if self._keeps_words_apart:
+            texts = tuple(map(_as_one_text, texts))
+        return [
+            EmbeddedText(self._embed_words(text).view(*mask.shape, -1), mask)
+            for mask, text in zip(masks, texts, strict=True)
+        ]
 
-    def _encode_text(self, text: TextFieldTensors) -> EncodedText:
-        mask = util.get_text_field_mask(text)
-        # Shape: (batch_size, num_tokens, embedding_dim)
-        embedded = self._embed(_as_one_text(text) if self._keeps_words_apart else text)
-        embedded = embedded.view(*mask.shape, -1)
-        return EncodedText(mask, embedded, self._contextualize(embedded, mask))
-
-    def _embed(self, text: TextFieldTensors) -> torch.Tensor:
+    def _embed_words(self, text: TextFieldTensors) -> torch.Tensor:
         return self._highway(self._text_field_embedder(text))
 
-    def _contextualize(self, embedded: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        return encode_dropped(self._contextual_layer, self._dropout, [embedded], mask)
+    def contextualize(self, text: EmbeddedText) -> torch.Tensor:
+        """
+        The third layer. In evaluation, texts of a batch that are the same are read once: several questions
+        have the same passage.
+
+        # Returns
+
+        `torch.Tensor`
+            `H` or `U`, shape `(batch_size, num_tokens, encoding_dim)`.
+        """
+        layer, dropout = self._contextual_layer, self._dropout
+        if text.words is None or self.training or len(text.words) == 1:
+            return encode_dropped(layer, dropout, text.vectors, text.mask)
+        # Shape: (number of different texts,) and (batch_size,)
+        rows, row_of_text = distinct_words.find_distinct_rows(text.words)
+        # Shape: (number of different texts, num_tokens, encoding_dim)
+        encoded = encode_dropped(layer, dropout, text.vectors[rows], text.mask[rows])
+        return encoded[row_of_text]
 
     @contextmanager
     def words_apart(self) -> Iterator[None]:
@@ -216,12 +258,10 @@ class AttentionFlow(Model):
         windows of a text are embedded as one, so that the gradients of the text field embedder's output
         are by position. For embedders that do not look at the context of a word.
         """
-        embeds_distinct_words, self._embeds_distinct_words = self._embeds_distinct_words, False
         self._keeps_words_apart = True
         try:
             yield
         finally:
-            self._embeds_distinct_words = embeds_distinct_words
             self._keeps_words_apart = False
 
     @overrides
@@ -244,7 +284,7 @@ class AttentionFlow(Model):
 
 
 def _embeds_words_alone(text_field_embedder: TextFieldEmbedder) -> bool:
-    """Whether the vector of a word is the same wherever the word stands."""
+    """Whether the vector of a word does not depend on the words around it."""
     context_free = (Embedding, FixedAndTrainedEmbedder, TokenCharactersEncoder)
     return isinstance(text_field_embedder, BasicTextFieldEmbedder) and all(
         isinstance(getattr(text_field_embedder, f"token_embedder_{key}"), context_free)
@@ -268,9 +308,3 @@ def _as_one_text(text: TextFieldTensors) -> TextFieldTensors:
         indexer: {name: tensor.flatten(0, 1).unsqueeze(0) for name, tensor in tensors.items()}
         for indexer, tensors in text.items()
     }
-
-
-def _check(producer: str, produced_dim: int, consumer: str, layer: Any) -> None:
-    check_dimensions_match(
-        produced_dim, layer.get_input_dim(), f"output of {producer}", f"input of {consumer}"
-    )

@@ -7,11 +7,12 @@ from allennlp.modules.matrix_attention import MatrixAttention
 from allennlp.nn import util
 
 from bidaf_plugin.modules.fusion import Fusion
+from bidaf_plugin.nn.concatenation import as_terms, concatenate
 
 
 class AttentionFlowOutput(NamedTuple):
     """
-    query_aware_parts : `List[torch.Tensor]`
+    query_aware_terms : `List[torch.Tensor]`
         What `G` is the concatenation of, shapes `(batch_size, passage_length, size)`.
     passage_question_attention : `torch.Tensor`
         `a`, shape `(batch_size, passage_length, question_length)`: how much each context word
@@ -21,14 +22,14 @@ class AttentionFlowOutput(NamedTuple):
         to 1. None without query-to-context attention.
     """
 
-    query_aware_parts: List[torch.Tensor]
+    query_aware_terms: List[torch.Tensor]
     passage_question_attention: torch.Tensor
     question_passage_attention: Optional[torch.Tensor]
 
     @property
     def query_aware_passage(self) -> torch.Tensor:
         """`G`, shape `(batch_size, passage_length, output_dim)`."""
-        return torch.cat(self.query_aware_parts, dim=-1)
+        return concatenate(self.query_aware_terms)
 
 
 class BiAttention(torch.nn.Module, FromParams):
@@ -148,8 +149,8 @@ class BiAttention(torch.nn.Module, FromParams):
             )
             # Shape: (batch_size, 1, encoding_dim)
             attended_passage = question_passage_attention.unsqueeze(1) @ encoded_passage
-        # Shape: (batch_size, passage_length, size) each, output_dim together
-        query_aware_parts = self._fusion.parts(encoded_passage, attended_question, attended_passage)
+        # Eq. 2. Shape: (batch_size, passage_length, output_dim)
+        query_aware = self._fusion(encoded_passage, attended_question, attended_passage)
         return AttentionFlowOutput(
-            query_aware_parts, passage_question_attention, question_passage_attention
+            as_terms(query_aware), passage_question_attention, question_passage_attention
         )

@@ -1,19 +1,13 @@
 """
 Dropout in front of a layer: the paper has it on the input of every LSTM and of the linear layers of the output.
-The input of such a layer is often a concatenation, so the layers are given its parts.
+These layers are given the terms of what they read, which need not be concatenated (see `nn.concatenation`).
 """
-
-from typing import List, Sequence, Union
 
 import torch
 from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 
-from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import (
-    UnpackedLstmEncoder,
-)
-from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import (
-    concatenate as concatenate,
-)
+from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import UnpackedLstmEncoder
+from bidaf_plugin.nn.concatenation import Terms, as_terms, concatenate
 
 try:
     from bidaf_plugin.fast import scores
@@ -21,29 +15,18 @@ except ImportError:  # What is fast can be left out: the concatenation is then m
     scores = None  # type: ignore[assignment]
 
 
-# A tensor, or those that it is the concatenation of.
-Parts = Union[torch.Tensor, Sequence[torch.Tensor]]
-
-
-def as_parts(tensor: Parts) -> List[torch.Tensor]:
-    return [tensor] if isinstance(tensor, torch.Tensor) else list(tensor)
-
-
 def encode_dropped(
-    encoder: Seq2SeqEncoder,
-    dropout: torch.nn.Dropout,
-    parts: Sequence[torch.Tensor],
-    mask: torch.Tensor,
+    encoder: Seq2SeqEncoder, dropout: torch.nn.Dropout, inputs: Terms, mask: torch.Tensor
 ) -> torch.Tensor:
     """
-    `encoder(dropout([part; part; ...]))`
+    `encoder(dropout(inputs), mask)`
 
     # Parameters
 
     encoder : `Seq2SeqEncoder`
     dropout : `Dropout`
-    parts : `Sequence[torch.Tensor]`
-        Shapes `(batch_size, length, size)`, or `(batch_size, 1, size)` for what all words have in common.
+    inputs : `Terms`
+        Shape `(batch_size, length, input_dim)`, or the terms of their concatenation.
     mask : `torch.BoolTensor`
         Shape `(batch_size, length)`.
 
@@ -53,29 +36,30 @@ def encode_dropped(
         Shape `(batch_size, length, encoding_dim)`.
     """
     if isinstance(encoder, UnpackedLstmEncoder):
-        return encoder(parts, mask, dropout.p if dropout.training else 0.0)
-    return encoder(dropout(concatenate(parts)), mask)
+        return encoder(inputs, mask, dropout.p if dropout.training else 0.0)
+    return encoder(dropout(concatenate(inputs)), mask)
 
 
 def score_dropped(
-    scorer: torch.nn.Linear, dropout: torch.nn.Dropout, parts: Sequence[torch.Tensor]
+    scorer: torch.nn.Linear, dropout: torch.nn.Dropout, inputs: Terms
 ) -> torch.Tensor:
     """
-    `w^T dropout([part; part; ...]) + b`
+    `w^T dropout(inputs) + b`
 
     # Parameters
 
     scorer : `torch.nn.Linear`
         With one output.
     dropout : `Dropout`
-    parts : `Sequence[torch.Tensor]`
-        Shapes `(batch_size, length, size)`.
+    inputs : `Terms`
+        Shape `(batch_size, length, input_dim)`, or the terms of their concatenation.
 
     # Returns
 
     `torch.Tensor`
         Shape `(batch_size, length)`.
     """
-    if scores is not None and scores.can_score(parts):
-        return scores.score(scorer, parts, dropout.p if dropout.training else 0.0)
-    return scorer(dropout(concatenate(parts))).squeeze(-1)
+    terms = as_terms(inputs)
+    if scores is not None and scores.can_run(terms[0]):
+        return scores.score(scorer, terms, dropout.p if dropout.training else 0.0)
+    return scorer(dropout(concatenate(terms))).squeeze(-1)

@@ -1,3 +1,4 @@
 """
-Functions on tensors that several rooms share: best spans and answers, entities, words of two texts.
+Functions on tensors that several rooms share: best spans and answers, entities, words of two texts,
+concatenations.
 """

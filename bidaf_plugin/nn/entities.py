@@ -3,9 +3,9 @@ From scores of words to probabilities of entities: the output of the cloze test 
 [Bidirectional Attention Flow](https://arxiv.org/abs/1611.01603), after the attention sum of
 [Kadlec et al. (2016)](https://arxiv.org/abs/1603.01547).
 
-All windows of a batch stand in one tensor, `(num_windows, window_length)`, and `example_of_window`
-says whose each is. An entity that stands in several windows, because they overlap, counts once in
-each: the softmax of an example is over all entity words of all of its windows.
+All windows of a batch are in one tensor, `(num_windows, window_length)`, and `example_of_window` says
+whose each is. An entity word that is in several windows, because they overlap, counts once in each: the
+softmax of an example is over all entity words of all of its windows.
 """
 
 from typing import NamedTuple, Tuple
@@ -14,7 +14,7 @@ import torch
 from allennlp.data import TextFieldTensors
 from allennlp.nn import util
 
-# What stands for an answer that is none of the candidates.
+# In place of the index of a candidate, for an answer that is none of them.
 UNKNOWN_ANSWER = -1
 NOT_IN_ARTICLE = -2
 
@@ -36,7 +36,7 @@ class EntityLogProbs(NamedTuple):
 class WindowsOfBatch(NamedTuple):
     """
     indices : `torch.LongTensor`
-        Shape `(num_windows,)`: the real windows of a batch, as places in a tensor flattened to
+        Shape `(num_windows,)`: the real windows of a batch, as indices of a tensor flattened to
         `(batch_size * max_windows, window_length)`.
     example_of_window : `torch.LongTensor`
         Shape `(num_windows,)`: whose window each is.
@@ -48,17 +48,12 @@ class WindowsOfBatch(NamedTuple):
 
 def find_windows_of_batch(passage_mask: torch.Tensor) -> WindowsOfBatch:
     """
-    Which windows of a padded batch are real.
+    Which windows of a padded batch are real: at least one; if there are none, one of padding.
 
     # Parameters
 
     passage_mask : `torch.BoolTensor`
         Shape `(batch_size, max_windows, window_length)`.
-
-    # Returns
-
-    `WindowsOfBatch`
-        With at least one window: if there are none, one of padding.
     """
     # Shape: (num_windows,)
     indices = passage_mask.any(dim=-1).flatten().nonzero().squeeze(-1)
@@ -137,7 +132,8 @@ def segment_logsumexp(
     values: torch.Tensor, segments: torch.Tensor, num_segments: int
 ) -> torch.Tensor:
     """
-    The log-sum-exp of the values of each segment; minus infinity for a segment without values.
+    The log-sum-exp of the values of each segment, shape `(num_segments,)`; minus infinity for a segment
+    without values.
 
     # Parameters
 
@@ -145,11 +141,6 @@ def segment_logsumexp(
         Shape `(num_values,)`.
     segments : `torch.LongTensor`
         Shape `(num_values,)`: the segment of each value.
-
-    # Returns
-
-    `torch.Tensor`
-        Shape `(num_segments,)`.
     """
     # Shape: (num_segments,)
     maxima = _segment_max(values, segments, num_segments)
@@ -162,13 +153,8 @@ def segment_logsumexp(
 
 def _segment_max(values: torch.Tensor, segments: torch.Tensor, num_segments: int) -> torch.Tensor:
     """
-    The largest value of each segment, zero for an empty one. For what is subtracted and added again:
-    neither the result nor its gradient depends on it, so it has none.
-
-    # Returns
-
-    `torch.Tensor`
-        Shape `(num_segments,)`.
+    The largest value of each segment, zero for an empty one. It is subtracted and added again: neither the
+    result nor its gradient depends on it, so it has no gradient.
     """
     # Shape: (num_segments,)
     maxima = values.new_full((num_segments,), -torch.inf)
@@ -176,7 +162,7 @@ def _segment_max(values: torch.Tensor, segments: torch.Tensor, num_segments: int
 
 
 def _finite(values: torch.Tensor) -> torch.Tensor:
-    """Minus infinity stands for nothing there; zero can be subtracted from it."""
+    """Zero in place of minus infinity, which means that there is nothing, and cannot be subtracted."""
     return values.masked_fill(values == -torch.inf, 0.0)
 
 
@@ -191,11 +177,6 @@ def entity_loss(entity_log_probs: torch.Tensor, answer_entities: torch.Tensor) -
         Shape `(num_examples, num_entities)`.
     answer_entities : `torch.LongTensor`
         Shape `(num_examples,)`; `UNKNOWN_ANSWER` and `NOT_IN_ARTICLE` have no loss.
-
-    # Returns
-
-    `torch.Tensor`
-        A scalar.
     """
     has_answer = answer_entities >= 0
     # Shape: (num_examples,)
@@ -207,17 +188,12 @@ def entity_loss(entity_log_probs: torch.Tensor, answer_entities: torch.Tensor) -
 
 def best_entities(entity_log_probs: torch.Tensor) -> torch.Tensor:
     """
-    The most probable candidate of each example, -1 where there are no candidates.
+    The most probable candidate of each example, shape `(num_examples,)`; -1 where there are no candidates.
 
     # Parameters
 
     entity_log_probs : `torch.Tensor`
         Shape `(num_examples, num_entities)`.
-
-    # Returns
-
-    `torch.LongTensor`
-        Shape `(num_examples,)`.
     """
     # Shape: (num_examples,) for both
     largest, indices = entity_log_probs.max(dim=-1)

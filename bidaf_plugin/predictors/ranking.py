@@ -5,7 +5,7 @@ import numpy
 import torch
 
 from bidaf_plugin.data.dataset_readers.token_spans import character_offsets
-from bidaf_plugin.nn.distinct_answers import top_answers
+from bidaf_plugin.nn.answers import top_answers
 from bidaf_plugin.nn.spans import best_span
 from bidaf_plugin.predictors.pieces import Piece
 from bidaf_plugin.predictors.records import Answer

@@ -17,8 +17,7 @@ from allennlp.predictors import Predictor
 from overrides import overrides
 
 from bidaf_plugin.analysis.attention import find_attention_of_instances
-from bidaf_plugin.archives import load_predictor
-from bidaf_plugin.archives import AttentionFlowEnsemble
+from bidaf_plugin.archives import AttentionFlowEnsemble, load_predictor
 from bidaf_plugin.archives.packaged import packaged_archive
 from bidaf_plugin.data.samplers.window_budget_sampler import BatchSize
 from bidaf_plugin.modules import BiAttention

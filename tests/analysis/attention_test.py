@@ -20,7 +20,8 @@ def encode(predictor: SpanPredictor, text: str, name: str) -> numpy.ndarray:
     field.index(predictor._model.vocab)
     tensors = field.batch_tensors([field.as_tensor(field.get_padding_lengths())])
     with torch.no_grad():
-        return predictor._model.encode(tensors)[0].encoded[0].numpy()
+        model = predictor._model
+        return model.contextualize(*model.embed(tensors))[0].numpy()
 
 
 class TestFindAttention:

@@ -35,7 +35,8 @@ def vectors_by_word(
         field.index(predictor._model.vocab)
         tensors = field.batch_tensors([field.as_tensor(field.get_padding_lengths())])
         with torch.no_grad():
-            ((_, *layers),) = predictor._model.encode(tensors)
+            (embedded,) = predictor._model.embed(tensors)
+            layers = embedded.vectors, predictor._model.contextualize(embedded)
         for space, layer in zip(SPACES, layers, strict=True):
             for token, vector in zip(field.tokens, layer[0].numpy(), strict=True):
                 unit = vector / numpy.linalg.norm(vector)

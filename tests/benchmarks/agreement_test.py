@@ -119,7 +119,7 @@ class TestAgreement:
             with torch.no_grad():
                 model.eval()(**tensors)
 
-        for place in ("bilstm.run_layer", "distinct_words.encode_distinct", "scores.score"):
+        for place in ("bilstm.run_layer", "distinct_words.embed_once", "scores.score"):
             with monkeypatch.context() as patched:
                 patched.setattr(f"bidaf_plugin.fast.{place}", refuse)
                 use(plain)

@@ -27,7 +27,7 @@ def run_layer(
     inputs: torch.Tensor,
     mask: torch.Tensor,
 ) -> torch.Tensor:
-    """Of inputs in one part, without dropout."""
+    """Of inputs in one term, without dropout."""
     return bilstm.run_layer(forward_lstm, backward_lstm, [inputs], mask)
 
 
@@ -208,7 +208,7 @@ def _run_in_child(lstms: Lstms, inputs: torch.Tensor, mask: torch.Tensor, queue:
         queue.put(run_layer(*lstms, inputs, mask).tolist())  # type: ignore[attr-defined]
 
 
-class TestPartsAndDropout:
+class TestTermsAndDropout:
     """What is read is a concatenation, of which some is dropped."""
 
     def setup_method(self) -> None:
@@ -216,16 +216,18 @@ class TestPartsAndDropout:
         self.lstms = make_lstms(6, 5)
         self.mask = make_mask([6, 2, 1, 4, 6])
         sizes = ((5, 6, 3), (5, 1, 2), (5, 6, 1))
-        self.parts = [torch.randn(*s, dtype=torch.double, requires_grad=True) for s in sizes]
+        self.terms = [torch.randn(*s, dtype=torch.double, requires_grad=True) for s in sizes]
 
-    def run(self, *parts: torch.Tensor, dropout: float = 0.5) -> torch.Tensor:
+    def run(self, *terms: torch.Tensor, dropout: float = 0.5) -> torch.Tensor:
         torch.manual_seed(1)
-        return bilstm.run_layer(*self.lstms, parts, self.mask, dropout)
+        return bilstm.run_layer(*self.lstms, terms, self.mask, dropout)
 
     def factors(self) -> torch.Tensor:
         """What the seed of `run` multiplies the inputs with."""
         torch.manual_seed(1)
-        inputs = bilstm._Inputs([torch.ones(5, 6, 6, dtype=torch.double)], bilstm.Mask.draw(0.5))
+        inputs = bilstm._Inputs(
+            [torch.ones(5, 6, 6, dtype=torch.double)], bilstm.DropoutMask.draw(0.5)
+        )
         factors = torch.zeros(5, 6, 6, dtype=torch.double)
         for group in bilstm._divide(self.mask):
             words = inputs.gather(group)[: group.num_words].split(group.lengths.tolist())
@@ -240,49 +242,49 @@ class TestPartsAndDropout:
         monkeypatch.setattr(bilstm, "_WORDS_OF_GROUP", words_of_group)
         factors = self.factors()
         assert set(factors[self.mask].unique().tolist()) == {0.0, 2.0}
-        concatenated = torch.cat([part.expand(-1, 6, -1) for part in self.parts], dim=-1)
+        concatenated = torch.cat([term.expand(-1, 6, -1) for term in self.terms], dim=-1)
         outputs = [
-            self.run(*self.parts),
+            self.run(*self.terms),
             expected_outputs(self.lstms, concatenated * factors, self.mask),
         ]
         torch.testing.assert_close(*outputs)
         weighting = torch.randn_like(outputs[0])
         gradients = [
-            torch.autograd.grad((output * weighting).sum(), [*self.parts, *parameters(self.lstms)])
+            torch.autograd.grad((output * weighting).sum(), [*self.terms, *parameters(self.lstms)])
             for output in outputs
         ]
         for ours, theirs in zip(*gradients, strict=True):
             torch.testing.assert_close(ours, theirs)
 
     def test_gradients_are_those_of_finite_differences(self) -> None:
-        assert torch.autograd.gradcheck(lambda *parts: self.run(*parts[:3]), self.parts)
+        assert torch.autograd.gradcheck(lambda *terms: self.run(*terms[:3]), self.terms)
 
-    def test_parts_that_lie_in_memory_in_another_order(self) -> None:
-        turned = [part.detach().transpose(0, 2).contiguous().transpose(0, 2) for part in self.parts]
+    def test_terms_that_lie_in_memory_in_another_order(self) -> None:
+        turned = [term.detach().transpose(0, 2).contiguous().transpose(0, 2) for term in self.terms]
         assert not turned[0].is_contiguous()
-        assert torch.equal(self.run(*turned), self.run(*self.parts))
+        assert torch.equal(self.run(*turned), self.run(*self.terms))
 
     def test_two_backward_passes_give_twice_the_gradient(self) -> None:
-        output = self.run(*self.parts).sum()
+        output = self.run(*self.terms).sum()
         output.backward(retain_graph=True)
-        once = [part.grad.clone() for part in self.parts]  # type: ignore[union-attr]
+        once = [term.grad.clone() for term in self.terms]  # type: ignore[union-attr]
         output.backward()
-        for part, gradient in zip(self.parts, once, strict=True):
-            torch.testing.assert_close(part.grad, 2 * gradient)
+        for term, gradient in zip(self.terms, once, strict=True):
+            torch.testing.assert_close(term.grad, 2 * gradient)
 
     @pytest.mark.parametrize("is_shared", [True, False])
     def test_products_are_saved_where_words_have_something_in_common(
         self, is_shared: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(bilstm, "_FEW_WORDS", 0)
-        first, common, last = (part.detach() for part in self.parts)
+        first, common, last = (term.detach() for term in self.terms)
         if is_shared:
             # The first three passages are the same, and so are the others.
             first = first[[1, 1, 1, 4, 4]]
         saved = bilstm._save_products([first, common, last], torch.ones(40, 6).double(), self.mask)
         assert saved.common is not None and (saved.shared is not None) == is_shared
-        assert [part.size(-1) for part in saved.parts] == ([1] if is_shared else [3, 1])
-        assert saved.input_weight.size(1) == sum(part.size(-1) for part in saved.parts)
+        assert [term.size(-1) for term in saved.terms] == ([1] if is_shared else [3, 1])
+        assert saved.input_weight.size(1) == sum(term.size(-1) for term in saved.terms)
         concatenated = torch.cat([first, common.expand(-1, 6, -1), last], dim=-1)
         with torch.no_grad():
             output = bilstm.run_layer(*self.lstms, [first, common, last], self.mask)
@@ -291,24 +293,24 @@ class TestPartsAndDropout:
 
     def test_few_words_and_many_give_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for batch in (slice(0, 5), slice(0, 1), slice(2, 3)):
-            parts, mask = [part.detach()[batch] for part in self.parts], self.mask[batch]
+            terms, mask = [term.detach()[batch] for term in self.terms], self.mask[batch]
             outputs = []
             for limit in (0, 1024):
                 monkeypatch.setattr(bilstm, "_FEW_WORDS", limit)
                 with torch.no_grad():
-                    outputs.append(bilstm.run_layer(*self.lstms, parts, mask))
+                    outputs.append(bilstm.run_layer(*self.lstms, terms, mask))
             torch.testing.assert_close(*outputs)
             assert not outputs[1][~mask].any()
 
     def test_passages_with_the_same_first_word_need_not_be_the_same(self) -> None:
-        part = torch.zeros(4, 3, 2)
-        assert bilstm.find_distinct_passages(part) is not None
-        part[2, 1, 0] = 1.0
-        assert bilstm.find_distinct_passages(part) is None
+        term = torch.zeros(4, 3, 2)
+        assert bilstm.find_distinct_passages(term) is not None
+        term[2, 1, 0] = 1.0
+        assert bilstm.find_distinct_passages(term) is None
 
     def test_a_batch_without_a_word_is_zero(self) -> None:
         nothing = torch.zeros(5, 6, dtype=torch.bool)
-        assert not bilstm.run_layer(*self.lstms, self.parts, nothing).any()
+        assert not bilstm.run_layer(*self.lstms, self.terms, nothing).any()
 
 
 class TestPrepare:

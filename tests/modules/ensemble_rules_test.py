@@ -14,7 +14,7 @@ from bidaf_plugin.modules.ensemble_rules import (
     SpanDistribution,
     SpansRule,
     VotesRule,
-    distinct_candidates,
+    merge_same_texts,
 )
 
 PASSAGE = "Ada met Bo, and Bo met Ada-Lou."
@@ -243,11 +243,11 @@ class TestNoAnswer:
         assert best == SpansRule().best(alone, PASSAGE) and best.span is not None
 
 
-class TestDistinctCandidates:
+class TestMergeSameTexts:
     def test_the_same_text_is_one_answer(self) -> None:
         spans = [((8, 10), 0.3), ((0, 3), 0.25), ((16, 18), 0.1), ((4, 7), 0.02), ((23, 26), 0.3)]
         candidates = iter([Candidate(span, confidence) for span, confidence in spans])
-        found = distinct_candidates(candidates, PASSAGE, 2)
+        found = merge_same_texts(candidates, PASSAGE, 2)
         assert found == [Candidate((8, 10), 0.3 + 0.1), Candidate((0, 3), 0.25)]
         # It stops at the third text, and does not go on to the second "Ada".
         assert next(candidates).span == (23, 26)

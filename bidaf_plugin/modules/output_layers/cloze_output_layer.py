@@ -5,8 +5,9 @@ import torch
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.modules.dropped_inputs import Parts, as_parts, score_dropped
+from bidaf_plugin.modules.dropped_inputs import score_dropped
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
+from bidaf_plugin.nn.concatenation import Terms, as_terms
 from bidaf_plugin.nn.entities import (
     WindowsOfBatch,
     best_entities,
@@ -23,9 +24,9 @@ class ClozeOutputLayer(OutputLayer):
 
     - `p1 = softmax(w1^T [G; M])` over the words of all windows of an article that are entities; "we
       mask out all non-entity words", and there is no `p2`;
-    - `P(entity) = sum of p1` over all of its mentions. A mention that stands in several windows,
-      because they overlap, counts in each: the windows are read separately, and the softmax is over
-      all of their words;
+    - `P(entity) = sum of p1` over all of its mentions. A mention that is in several windows, because
+      they overlap, counts in each: the windows are read separately, and the softmax is over all of
+      their words;
     - loss: `-log P(answer)`, averaged over the batch, as a difference of two log-sum-exps.
 
     Registered as an `OutputLayer` with name "cloze".
@@ -41,7 +42,7 @@ class ClozeOutputLayer(OutputLayer):
     """
 
     reads_windows = True
-    reads_parts = True
+    reads_terms = True
 
     def __init__(self, query_aware_dim: int, modeled_dim: int, dropout: float = 0.2) -> None:
         super().__init__()
@@ -62,7 +63,7 @@ class ClozeOutputLayer(OutputLayer):
     @overrides(check_signature=False)
     def forward(  # type: ignore[override]
         self,
-        query_aware_passage: Parts,
+        query_aware_passage: Terms,
         modeled_passage: torch.Tensor,
         passage_mask: torch.Tensor,
         windows: WindowsOfBatch,
@@ -95,7 +96,7 @@ class ClozeOutputLayer(OutputLayer):
         """
         # Shape: (num_windows, window_length)
         logits = score_dropped(
-            self._scorer, self._dropout, [*as_parts(query_aware_passage), modeled_passage]
+            self._scorer, self._dropout, [*as_terms(query_aware_passage), modeled_passage]
         )
         batch_size, max_windows, window_length = entity_ids.size()
         # Shape: (num_windows, window_length) and (batch_size, num_entities)
@@ -178,7 +179,7 @@ def _rank_candidates(
     probabilities: List[float], word_probs: torch.Tensor, item: Dict[str, Any]
 ) -> List[Dict[str, Any]]:
     words = item["passage"].split()
-    # A word that stands in several windows carries what it has in all of them.
+    # The probability of a word that is in several windows is the sum over these.
     carried: Dict[int, float] = {}
     window_starts = item["window_starts"]
     # The windows behind are padding.

@@ -17,8 +17,8 @@ class OutputLayer(torch.nn.Module, Registrable):
     default_implementation = "span"
     # Whether a passage is a list of windows, which are then read one by one.
     reads_windows = False
-    # Whether `G` may be given as a list of the tensors that it is the concatenation of.
-    reads_parts = False
+    # Whether `G` may be a list of the tensors that it is the concatenation of, which saves a copy.
+    reads_terms = False
 
     def get_query_aware_dim(self) -> int:
         """The size of a vector of `G` that this layer expects."""

@@ -1,13 +1,73 @@
+"""
+From scores of tokens to probabilities, `p1` and `p2`, and from these to answers.
+"""
+
 from typing import Any, Dict, List, Optional, TypeVar
 
 import torch
 from allennlp.common.checks import ConfigurationError
+from allennlp.nn import util
 
 from bidaf_plugin.modules.output_layers.span_targets import IMPOSSIBLE_TOKEN
-from bidaf_plugin.modules.output_layers.token_softmax import TokenSoftmax
 from bidaf_plugin.nn.spans import best_span
 
 FloatOrTensor = TypeVar("FloatOrTensor", float, torch.Tensor)
+
+
+class TokenSoftmax:
+    """
+    The distribution of the first or of the last token of the answer, `p1` or `p2`. In single
+    precision at least: half precision cannot hold small probabilities.
+
+    # Parameters
+
+    logits : `torch.Tensor`
+        Shape `(batch_size, passage_length)`.
+    mask : `torch.BoolTensor`
+        Shape `(batch_size, passage_length)`.
+    no_answer_logits : `torch.Tensor`, optional (default = `None`)
+        Shape `(batch_size,)`: one more outcome, that there is no answer.
+
+    # Attributes
+
+    logits, log_probs : `torch.Tensor`
+        Shape `(batch_size, passage_length)`; the smallest value of the type at padding.
+    no_answer_logits, no_answer_log_probs : `torch.Tensor`
+        Shape `(batch_size,)`. Not there without the further outcome.
+    """
+
+    no_answer_logits: torch.Tensor
+    no_answer_log_probs: torch.Tensor
+
+    def __init__(
+        self,
+        logits: torch.Tensor,
+        mask: torch.Tensor,
+        no_answer_logits: Optional[torch.Tensor] = None,
+    ) -> None:
+        logits = _at_least_single(logits)
+        lowest = util.min_value_of_dtype(logits.dtype)
+        self._mask = mask
+        self._has_no_answer = no_answer_logits is not None
+        self.logits = logits.masked_fill(~mask, lowest)
+        outcomes = self.logits
+        if no_answer_logits is not None:
+            self.no_answer_logits = _at_least_single(no_answer_logits)
+            # Shape: (batch_size, passage_length + 1)
+            outcomes = torch.cat([outcomes, self.no_answer_logits.unsqueeze(1)], dim=1)
+        outcomes = outcomes.log_softmax(dim=-1)
+        if no_answer_logits is not None:
+            outcomes, self.no_answer_log_probs = outcomes[:, :-1], outcomes[:, -1]
+        self.log_probs = outcomes.masked_fill(~mask, lowest)
+
+    def at_temperature(self, temperature: float) -> "TokenSoftmax":
+        """The softmax of all logits divided by a number."""
+        no_answer_logits = self.no_answer_logits / temperature if self._has_no_answer else None
+        return TokenSoftmax(self.logits / temperature, self._mask, no_answer_logits)
+
+
+def _at_least_single(values: torch.Tensor) -> torch.Tensor:
+    return values.float() if values.dtype.itemsize < 4 else values
 
 
 class SpanDecoder:
@@ -72,30 +132,20 @@ class SpanDecoder:
             "confidence": scores.exp(),
         }
         if self._no_answer:
-            output_dict.update(self._decode_no_answer(start, end, **output_dict))
+            # Shape: (batch_size, 2) for both
+            logits = torch.stack([start.no_answer_logits, end.no_answer_logits], dim=1)
+            log_probs = torch.stack([start.no_answer_log_probs, end.no_answer_log_probs], dim=1)
+            # Shape: (batch_size,) for both
+            probability, confidence = log_probs.sum(dim=1).exp(), output_dict["confidence"]
+            wins = self.no_answer_wins(probability, confidence)
+            output_dict.update(
+                no_answer_logits=logits,
+                no_answer_log_probs=log_probs,
+                no_answer_probability=probability,
+                best_span=best_spans.masked_fill(wins.unsqueeze(1), IMPOSSIBLE_TOKEN),
+                confidence=torch.where(wins, probability, confidence),
+            )
         return output_dict
-
-    def _decode_no_answer(
-        self,
-        start: TokenSoftmax,
-        end: TokenSoftmax,
-        best_span: torch.Tensor,
-        confidence: torch.Tensor,
-        **_: torch.Tensor,
-    ) -> Dict[str, torch.Tensor]:
-        # Shape: (batch_size, 2)
-        log_probs = torch.stack([start.no_answer_log_probs, end.no_answer_log_probs], dim=1)
-        # Shape: (batch_size,)
-        probability = log_probs.sum(dim=1).exp()
-        # Shape: (batch_size,)
-        wins = self.no_answer_wins(probability, confidence)
-        return {
-            "no_answer_logits": torch.stack([start.no_answer_logits, end.no_answer_logits], dim=1),
-            "no_answer_log_probs": log_probs,
-            "no_answer_probability": probability,
-            "best_span": best_span.masked_fill(wins.unsqueeze(1), IMPOSSIBLE_TOKEN),
-            "confidence": torch.where(wins, probability, confidence),
-        }
 
     def make_readable(
         self, output_dict: Dict[str, torch.Tensor], metadata: List[Dict[str, Any]]
@@ -112,8 +162,8 @@ class SpanDecoder:
         readable = {
             "id": [item["id"] for item in metadata],
             "best_span_str": [
-                item["passage"][place[0] : place[1]] if place else ""
-                for place, item in zip(characters, metadata, strict=True)
+                item["passage"][slice(*ends)] if ends else ""
+                for ends, item in zip(characters, metadata, strict=True)
             ],
             "best_span": spans,
             "best_span_characters": characters,

@@ -6,18 +6,16 @@ from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.modules.dropped_inputs import Parts, as_parts, encode_dropped, score_dropped
+from bidaf_plugin.modules.dropped_inputs import encode_dropped, score_dropped
 from bidaf_plugin.modules.output_layers.output_layer import OutputLayer
-from bidaf_plugin.modules.output_layers.span_decoder import SpanDecoder
-from bidaf_plugin.modules.output_layers.span_targets import choose_targets, is_known
-from bidaf_plugin.modules.output_layers.token_softmax import (
-    TokenSoftmax,
+from bidaf_plugin.modules.output_layers.span_decoder import SpanDecoder, TokenSoftmax
+from bidaf_plugin.modules.output_layers.span_targets import (
+    choose_targets,
+    is_known,
     negative_log_likelihood,
 )
+from bidaf_plugin.nn.concatenation import Terms, as_terms
 from bidaf_plugin.training.metrics import SpanAccuracy, Squad2EmAndF1, SquadEmAndF1
-
-_END_INPUTS = ("authors_code", "paper_text")
-_TRAINING_TARGETS = ("first", "drawn")
 
 
 @OutputLayer.register("span")
@@ -65,7 +63,7 @@ class SpanOutputLayer(OutputLayer):
         keeps the `p1` of temperature 1.)
     """
 
-    reads_parts = True
+    reads_terms = True
 
     def __init__(
         self,
@@ -81,8 +79,8 @@ class SpanOutputLayer(OutputLayer):
         temperature: float = 1.0,
     ) -> None:
         super().__init__()
-        _check_choice("end_input", end_input, _END_INPUTS)
-        _check_choice("training_target", training_target, _TRAINING_TARGETS)
+        _check_choice("end_input", end_input, ("authors_code", "paper_text"))
+        _check_choice("training_target", training_target, ("first", "drawn"))
         if not temperature > 0:
             raise ConfigurationError(f"temperature must be larger than 0, not {temperature!r}")
         end_input_dim = (
@@ -127,7 +125,7 @@ class SpanOutputLayer(OutputLayer):
     @overrides(check_signature=False)
     def forward(  # type: ignore[override]
         self,
-        query_aware_passage: Parts,
+        query_aware_passage: Terms,
         modeled_passage: torch.Tensor,
         passage_mask: torch.Tensor,
         answer_spans: Optional[torch.Tensor] = None,
@@ -160,11 +158,27 @@ class SpanOutputLayer(OutputLayer):
         loss : `torch.Tensor`
             A scalar, if there are `answer_spans` that count. In training it is 0 where none does.
         """
-        start = self._softmax(0, query_aware_passage, modeled_passage, passage_mask)
-        end_input = self._make_end_input(query_aware_passage, modeled_passage, start.log_probs)
-        # Shape: (batch_size, passage_length, 2 * hidden_size)
+        query_aware_terms = as_terms(query_aware_passage)
+        # Shape: (batch_size, passage_length)
+        start_logits = score_dropped(
+            self._start_scorer, self._dropout, [*query_aware_terms, modeled_passage]
+        )
+        start = TokenSoftmax(start_logits, passage_mask, self._no_answer_logits_of(0, start_logits))
+        if self._end_input == "paper_text":
+            end_input = [modeled_passage]
+        else:
+            # Shape: (batch_size, 1, passage_length)
+            start_probs = start.log_probs.exp().unsqueeze(1).to(modeled_passage.dtype)
+            # `a`, shape (batch_size, 1, modeled_dim)
+            summary = start_probs @ modeled_passage
+            end_input = [*query_aware_terms, modeled_passage, summary, modeled_passage * summary]
+        # `M2`, shape (batch_size, passage_length, 2 * hidden_size)
         end_encoded = encode_dropped(self._end_encoder, self._dropout, end_input, passage_mask)
-        end = self._softmax(1, query_aware_passage, end_encoded, passage_mask)
+        # Shape: (batch_size, passage_length)
+        end_logits = score_dropped(
+            self._end_scorer, self._dropout, [*query_aware_terms, end_encoded]
+        )
+        end = TokenSoftmax(end_logits, passage_mask, self._no_answer_logits_of(1, end_logits))
         if self.temperature != 1.0 and not self.training:
             start, end = (side.at_temperature(self.temperature) for side in (start, end))
         output_dict = self.decoder.decode(start, end)
@@ -172,64 +186,32 @@ class SpanOutputLayer(OutputLayer):
             self._add_loss(output_dict, answer_spans)
         return output_dict
 
+    def _no_answer_logits_of(self, side: int, logits: torch.Tensor) -> Optional[torch.Tensor]:
+        """For each question the logit of no answer beside those of the start (0) or of the end (1)."""
+        if self._no_answer_logits is None:
+            return None
+        return self._no_answer_logits[side].expand(logits.size(0))
+
     def _add_loss(self, output_dict: Dict[str, torch.Tensor], answer_spans: torch.Tensor) -> None:
         if not is_known(answer_spans, self.no_answer).any():
             if not self.training:
                 return
             # Training needs a loss of every batch, also to keep several processes in step.
             self._has_empty_batches = True
-        draw = self.training and self._training_target == "drawn"
         # Shape: (batch_size, 2)
-        targets = choose_targets(answer_spans, draw)
-        further = (
+        targets = choose_targets(
+            answer_spans, draw=self.training and self._training_target == "drawn"
+        )
+        no_answer = (
             output_dict["no_answer_log_probs"].unbind(dim=1) if self.no_answer else (None, None)
         )
         start_loss, end_loss = (
-            negative_log_likelihood(output_dict[f"span_{side}_log_probs"], tokens, no_answer)
-            for side, tokens, no_answer in zip(
-                ("start", "end"), targets.unbind(dim=1), further, strict=True
+            negative_log_likelihood(output_dict[f"span_{side}_log_probs"], tokens, log_probs)
+            for side, tokens, log_probs in zip(
+                ("start", "end"), targets.unbind(dim=1), no_answer, strict=True
             )
         )
         output_dict["loss"] = start_loss + end_loss
-
-    def _softmax(
-        self,
-        side: int,
-        query_aware_passage: Parts,
-        encoded_passage: torch.Tensor,
-        passage_mask: torch.Tensor,
-    ) -> TokenSoftmax:
-        """`p1` of `G` and `M`, or `p2` of `G` and `M2`."""
-        scorer = (self._start_scorer, self._end_scorer)[side]
-        # Shape: (batch_size, passage_length)
-        logits = score_dropped(
-            scorer, self._dropout, [*as_parts(query_aware_passage), encoded_passage]
-        )
-        if self._no_answer_logits is None:
-            return TokenSoftmax(logits, passage_mask)
-        # Shape: (batch_size,)
-        no_answer_logits = self._no_answer_logits[side].expand(logits.size(0))
-        return TokenSoftmax(logits, passage_mask, no_answer_logits)
-
-    def _make_end_input(
-        self,
-        query_aware_passage: Parts,
-        modeled_passage: torch.Tensor,
-        start_log_probs: torch.Tensor,
-    ) -> List[torch.Tensor]:
-        """The parts of what `end_encoder` reads."""
-        if self._end_input == "paper_text":
-            return [modeled_passage]
-        # Shape: (batch_size, 1, passage_length)
-        start_probs = start_log_probs.exp().unsqueeze(1).to(modeled_passage.dtype)
-        # Shape: (batch_size, 1, modeled_dim)
-        start_summary = start_probs @ modeled_passage
-        return [
-            *as_parts(query_aware_passage),
-            modeled_passage,
-            start_summary,
-            modeled_passage * start_summary,
-        ]
 
     @overrides(check_signature=False)
     def update_metrics(  # type: ignore[override]
@@ -242,11 +224,11 @@ class SpanOutputLayer(OutputLayer):
         counts = is_known(answer_spans, self.no_answer)
         self._span_accuracy(output_dict["best_span"][counts], answer_spans[counts])
         predictions = self.make_output_human_readable(output_dict, metadata)["best_span_str"]
-        scored = [
-            (predictions[place], metadata[place]["answers"])
-            for place in counts.nonzero().flatten().tolist()
-        ]
-        self._em_and_f1([text for text, _ in scored], [answers for _, answers in scored])
+        indices = counts.nonzero().flatten().tolist()
+        self._em_and_f1(
+            [predictions[index] for index in indices],
+            [metadata[index]["answers"] for index in indices],
+        )
 
     @overrides
     def get_metrics(self, reset: bool = False) -> Dict[str, float]:

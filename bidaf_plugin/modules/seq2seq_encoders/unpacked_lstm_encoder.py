@@ -1,9 +1,11 @@
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import torch
 from allennlp.common.checks import ConfigurationError
 from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 from overrides import overrides
+
+from bidaf_plugin.nn.concatenation import Terms, as_terms, concatenate
 
 try:
     from bidaf_plugin.fast import bilstm, native
@@ -157,16 +159,15 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
 
     def forward(
         self,
-        inputs: Union[torch.Tensor, Sequence[torch.Tensor]],
+        inputs: Terms,
         mask: Optional[torch.Tensor] = None,
         dropout: float = 0.0,
     ) -> torch.Tensor:
         """
         # Parameters
 
-        inputs : `Union[torch.Tensor, Sequence[torch.Tensor]]`
-            Shape `(batch_size, length, input_size)`, or the parts of which it is the concatenation: see
-            `encode_dropped`.
+        inputs : `Terms`
+            Shape `(batch_size, length, input_size)`, or the terms of their concatenation.
         mask : `torch.BoolTensor`, optional
             Shape `(batch_size, length)`, padding at the end; without it there is none.
         dropout : `float`, optional (default = `0.0`)
@@ -177,11 +178,11 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         `torch.Tensor`
             Shape `(batch_size, length, 2 * hidden_size)`, zero at padding.
         """
-        parts = [inputs] if isinstance(inputs, torch.Tensor) else inputs
+        terms = as_terms(inputs)
         if mask is None:
             # Shape: (batch_size, length)
-            mask = parts[0].new_ones(parts[0].shape[:2], dtype=torch.bool)
-        is_native = bilstm is not None and self._kernel != "torch" and bilstm.can_run(parts[0])
+            mask = terms[0].new_ones(terms[0].shape[:2], dtype=torch.bool)
+        is_native = bilstm is not None and self._kernel != "torch" and bilstm.can_run(terms[0])
         prepared = self._prepared or [None] * len(self._forward_lstms)
         for forward_lstm, backward_lstm, weights in zip(
             self._forward_lstms, self._backward_lstms, prepared, strict=True
@@ -189,39 +190,24 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
             # Shape: (batch_size, length, 2 * hidden_size)
             if is_native:
                 outputs = bilstm.run_layer(
-                    forward_lstm, backward_lstm, parts, mask, dropout, weights
+                    forward_lstm, backward_lstm, terms, mask, dropout, weights
                 )
             else:
-                outputs = _run_layer(forward_lstm, backward_lstm, parts, mask, dropout)
-            parts, dropout = [outputs], self._dropout.p if self.training else 0.0
+                outputs = _run_layer(forward_lstm, backward_lstm, terms, mask, dropout)
+            terms, dropout = [outputs], self._dropout.p if self.training else 0.0
         return outputs
-
-
-def concatenate(parts: Sequence[torch.Tensor]) -> torch.Tensor:
-    """
-    # Parameters
-
-    parts : `Sequence[torch.Tensor]`
-        Shapes `(batch_size, length, size)`, or `(batch_size, 1, size)` for what all words have in common.
-
-    # Returns
-
-    `torch.Tensor`
-        `[part; part; ...]`, shape `(batch_size, length, sum of all sizes)`.
-    """
-    length = max(part.size(1) for part in parts)
-    return torch.cat([part.expand(-1, length, -1) for part in parts], dim=-1)
 
 
 def _run_layer(
     forward_lstm: torch.nn.LSTM,
     backward_lstm: torch.nn.LSTM,
-    parts: Sequence[torch.Tensor],
+    terms: Sequence[torch.Tensor],
     mask: torch.Tensor,
     dropout: float,
 ) -> torch.Tensor:
+    """One layer by torch's kernels."""
     # Shape: (batch_size, length, input_size)
-    inputs = torch.nn.functional.dropout(concatenate(parts), dropout)
+    inputs = torch.nn.functional.dropout(concatenate(terms), dropout)
     # Shape: (batch_size, length, hidden_size)
     forward_outputs, _ = forward_lstm(inputs)
     # Shape: (batch_size, length, hidden_size)

@@ -1,25 +1,25 @@
 """
-Answers instead of spans: a text that stands in several places of a passage is one answer.
+Answers instead of spans: a text that occurs several times in a passage is one answer.
 """
 
+from itertools import islice
 from typing import Dict, Iterable, List, NamedTuple, Optional
 
 import numpy
-import torch
 
-from bidaf_plugin.nn.spans import top_spans
+from bidaf_plugin.nn.spans import ranked_spans
 
 
-class DistinctAnswer(NamedTuple):
+class AnswerOccurrences(NamedTuple):
     """
-    All places of an answer in a passage.
+    An answer, wherever it occurs in a passage.
 
     first_tokens : `numpy.ndarray`
-        The first token of each place, the most probable place first.
+        The first token of each occurrence, the most probable one first.
     length : `int`
         The number of tokens.
     weight : `float`
-        The sum of `exp(start_scores[k] + end_scores[l])` over the places.
+        The sum of `exp(start_scores[k] + end_scores[l])` over the occurrences.
     """
 
     first_tokens: numpy.ndarray
@@ -34,17 +34,17 @@ def top_answers(
     offsets: numpy.ndarray,
     n: int,
     max_length: Optional[int] = None,
-) -> List[DistinctAnswer]:
+) -> List[AnswerOccurrences]:
     """
     The `n` most probable answers of a passage, where the probability of an answer is the sum of the
     probabilities `p1_k * p2_l` of all spans `(k, l)`, `k <= l`, that read the same: the same words with
     the same characters between them. With `n` as large as the number of answers, these
     probabilities add up to the sum over all spans.
 
-    The answer is exact, and no (length x length) matrix is made. Spans of one token are compared with
-    each other, then those of two, and so on, until no two spans of a length are the same; longer
-    ones are then all different, and `top_spans` has the best of them. In a usual text this happens
-    after a few tokens. In a text that repeats itself it ends when all spans of a length together would
+    It is exact, and no (length x length) matrix is made. Spans of one token are compared with each
+    other, then those of two, and so on, until no two spans of a length are the same; longer ones are
+    then all different, and `ranked_spans` has the best of them. In a usual text this happens after a
+    few tokens. In a text that repeats itself the search ends when all spans of a length together would
     not be among the best.
 
     # Parameters
@@ -60,7 +60,7 @@ def top_answers(
 
     # Returns
 
-    `List[DistinctAnswer]`
+    `List[AnswerOccurrences]`
         The most probable first; fewer than `n` if there are no more.
     """
     length = len(start_scores)
@@ -71,22 +71,18 @@ def top_answers(
     additions = _number(passage[before:end] for before, end in zip([0, *ends], ends, strict=False))
     numbers = _number(passage[start:end] for start, end in zip(starts, ends, strict=True))
     most_of_longer = _bound_weights(start_weights, end_weights)
-    answers: List[DistinctAnswer] = []
-    span_length = 1
-    while span_length <= max_length:
+    answers: List[AnswerOccurrences] = []
+    for span_length in range(1, max_length + 1):
         least = answers[-1].weight if len(answers) == n else 0.0
         if most_of_longer[span_length - 1] <= least:
-            return answers
-        distinct, numbers = numpy.unique(numbers, return_inverse=True)
-        if len(distinct) == len(numbers):
+            break
+        different, numbers = numpy.unique(numbers, return_inverse=True)
+        if len(different) == len(numbers):
+            answers += _top_spans(span_length, start_weights, end_weights, n, max_length)
             break
         weights = start_weights[: len(numbers)] * end_weights[span_length - 1 :]
-        better = _better_of_length(span_length, numbers, weights, n, least)
-        answers = _rank(answers + better)[:n]
+        answers = _rank(answers + _better_of_length(span_length, numbers, weights, n, least))[:n]
         numbers = numbers[:-1] * length + additions[span_length:]
-        span_length += 1
-    if span_length <= max_length:
-        answers += _top_of_longer(span_length, start_scores, end_scores, n, max_length)
     return _rank(answers)[:n]
 
 
@@ -98,7 +94,7 @@ def _bound_weights(start_weights: numpy.ndarray, end_weights: numpy.ndarray) -> 
     return numpy.maximum.accumulate(totals[::-1])[::-1] * (1 + 1e-9)
 
 
-def _rank(answers: List[DistinctAnswer]) -> List[DistinctAnswer]:
+def _rank(answers: List[AnswerOccurrences]) -> List[AnswerOccurrences]:
     return sorted(answers, key=lambda answer: -answer.weight)
 
 
@@ -110,7 +106,7 @@ def _number(texts: Iterable[str]) -> numpy.ndarray:
 
 def _better_of_length(
     length: int, numbers: numpy.ndarray, weights: numpy.ndarray, n: int, least: float
-) -> List[DistinctAnswer]:
+) -> List[AnswerOccurrences]:
     """
     The `n` best answers of a length that have more than the `least` weight, given the number of the
     answer that begins at each token.
@@ -119,27 +115,32 @@ def _better_of_length(
     (better,) = numpy.nonzero(totals > least)
     answers = []
     for number in better[numpy.argsort(-totals[better], kind="stable")][:n]:
-        (places,) = numpy.nonzero(numbers == number)
-        places = places[numpy.argsort(-weights[places], kind="stable")]
-        answers.append(DistinctAnswer(places, length, float(totals[number])))
+        (first_tokens,) = numpy.nonzero(numbers == number)
+        first_tokens = first_tokens[numpy.argsort(-weights[first_tokens], kind="stable")]
+        answers.append(AnswerOccurrences(first_tokens, length, float(totals[number])))
     return answers
 
 
-def _top_of_longer(
+def _top_spans(
     min_length: int,
-    start_scores: numpy.ndarray,
-    end_scores: numpy.ndarray,
+    start_weights: numpy.ndarray,
+    end_weights: numpy.ndarray,
     n: int,
     max_length: int,
-) -> List[DistinctAnswer]:
+) -> List[AnswerOccurrences]:
     """The best answers of at least some length, at which all spans are different."""
-    # A span that is so much shorter at its end may have any length from 1.
-    # Shape: (1, length - min_length + 1)
-    start_tensor = torch.from_numpy(start_scores[: len(start_scores) - min_length + 1]).unsqueeze(0)
-    end_tensor = torch.from_numpy(end_scores[min_length - 1 :]).unsqueeze(0)
-    spans, scores = top_spans(start_tensor, end_tensor, n, max_length - min_length + 1)
+    # With `min_length - 1` tokens less at its end, a span may have any length from 1.
+    num_removed = min_length - 1
+    starts = numpy.arange(len(start_weights) - num_removed)
+    spans = ranked_spans(
+        starts,
+        start_weights[None, : len(starts)],
+        starts + 1,
+        end_weights[None, num_removed:],
+        max_length - num_removed,
+    )
     return [
-        DistinctAnswer(numpy.array([first]), last - first + min_length, weight)
-        for (first, last), weight in zip(spans[0].tolist(), scores[0].exp().tolist(), strict=True)
+        AnswerOccurrences(numpy.array([start]), end - start + num_removed, weight)
+        for start, end, weight in islice(spans, n)
         if weight > 0
     ]

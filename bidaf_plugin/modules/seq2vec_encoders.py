@@ -70,7 +70,7 @@ class CharacterCnnEncoder(Seq2VecEncoder):
         characters = self._dropout(tokens) * mask.unsqueeze(-1)
         # Shape: (num_words, embedding_dim, word_length + filter_width - 1)
         padded = torch.nn.functional.pad(characters.transpose(1, 2), (0, self._filter_width - 1))
-        # ReLU leaves nothing below zero, so zero stands for "no window here".
+        # ReLU leaves nothing below zero, so zero where there is no window changes no maximum.
         # Shape: (num_words, num_filters, word_length)
         features = self._convolution(padded).masked_fill_(mask.unsqueeze(1) == 0, 0.0)
         # The largest of the ReLUs is the ReLU of the largest, which is cheaper.

@@ -4,7 +4,7 @@ from typing import Dict, List, Optional, Tuple
 import numpy
 import pytest
 
-from bidaf_plugin.nn.distinct_answers import DistinctAnswer, top_answers
+from bidaf_plugin.nn.answers import AnswerOccurrences, top_answers
 
 
 def find_words(passage: str) -> numpy.ndarray:
@@ -29,7 +29,7 @@ def brute_force(
     return totals
 
 
-def text_of(answer: DistinctAnswer, passage: str, offsets: numpy.ndarray) -> str:
+def text_of(answer: AnswerOccurrences, passage: str, offsets: numpy.ndarray) -> str:
     texts = {
         passage[offsets[0, first] : offsets[1, first + answer.length - 1]]
         for first in answer.first_tokens.tolist()
@@ -75,7 +75,7 @@ class TestTopAnswers:
             expected = numpy.triu(numpy.exp(start)[:, None] * numpy.exp(end)[None]).sum()
             assert sum(answer.weight for answer in answers) == pytest.approx(expected)
 
-    def test_places_come_with_the_most_probable_first(self) -> None:
+    def test_occurrences_come_with_the_most_probable_first(self) -> None:
         passage = "Ada met Ada and Ada"
         start, end = numpy.log([[0.2, 0.1, 0.3, 0.1, 0.3], [0.1, 0.1, 0.4, 0.1, 0.3]])
         best, *_ = top_answers(start, end, passage, find_words(passage), n=2)
@@ -97,7 +97,7 @@ class TestTopAnswers:
         offsets = find_words(passage)
         start, end = numpy.zeros(100_000), numpy.zeros(100_000)
         start[7] = end[90_000] = 5.0
-        best: List[DistinctAnswer] = top_answers(start, end, passage, offsets, n=3)
+        best: List[AnswerOccurrences] = top_answers(start, end, passage, offsets, n=3)
         assert (best[0].first_tokens.tolist(), best[0].length) == ([7], 90_000 - 7 + 1)
 
     def test_a_passage_of_one_word_over_and_over(self) -> None:

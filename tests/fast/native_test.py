@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from bidaf_plugin.fast import bilstm
-from bidaf_plugin.fast.dropout import Mask
+from bidaf_plugin.fast.native import DropoutMask
 from tests.native import native_only
 
 pytestmark = native_only
@@ -12,12 +12,12 @@ pytestmark = native_only
 
 def dropped_ones(rate: float, shape: Any, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     """What is left of the inputs of a layer that are all 1, as one passage."""
-    inputs = bilstm._Inputs([torch.ones(1, *shape, dtype=dtype)], Mask.draw(rate))
+    inputs = bilstm._Inputs([torch.ones(1, *shape, dtype=dtype)], DropoutMask.draw(rate))
     (group,) = bilstm._divide(torch.ones(1, shape[0], dtype=torch.bool))
     return inputs.gather(group)[: shape[0]]
 
 
-class TestMask:
+class TestDropoutMask:
     def setup_method(self) -> None:
         torch.manual_seed(0)
 

@@ -3,6 +3,7 @@ import torch
 from allennlp.common import Params
 
 from bidaf_plugin.modules.fusion import ConcatFusion, Fusion, MlpFusion
+from bidaf_plugin.nn.concatenation import concatenate
 
 
 class TestMlpFusion:
@@ -39,9 +40,10 @@ class TestConcatFusion:
         passage, attended_question = torch.tensor([[[1.0]]]), torch.tensor([[[2.0]]])
         attended_passage = torch.tensor([[[-3.0]]])
         fusion = ConcatFusion(1)
-        output = fusion(passage, attended_question, attended_passage)
-        assert output.tolist() == [[[1, 2, 2, -3]]]
+        terms = fusion(passage, attended_question, attended_passage)
+        assert concatenate(terms).tolist() == [[[1, 2, 2, -3]]]
         assert fusion.get_output_dim() == 4
         fusion = ConcatFusion(1, query_to_context=False)
-        assert fusion(passage, attended_question, None).tolist() == [[[1, 2, 2]]]
+        terms = fusion(passage, attended_question, None)
+        assert concatenate(terms).tolist() == [[[1, 2, 2]]]
         assert fusion.get_output_dim() == 3

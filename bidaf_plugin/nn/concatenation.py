@@ -1,0 +1,26 @@
+"""
+Concatenations `[a; b; ...]` of the vectors of words that need not be made. `G` is one of four terms, and the
+largest tensor of the network. So what makes it may return the list of its terms, and what reads it may do so
+term by term, which saves the copy.
+"""
+
+from typing import List, Sequence, Union
+
+import torch
+
+# Vectors of words, or the terms that they are the concatenation of. Their shapes are
+# `(batch_size, length, size)`, or `(batch_size, 1, size)` for a term that all words have in common.
+Terms = Union[torch.Tensor, Sequence[torch.Tensor]]
+
+
+def as_terms(vectors: Terms) -> List[torch.Tensor]:
+    """A tensor is a concatenation of one term."""
+    return [vectors] if isinstance(vectors, torch.Tensor) else list(vectors)
+
+
+def concatenate(vectors: Terms) -> torch.Tensor:
+    """`[a; b; ...]`, shape `(batch_size, length, sum of all sizes)`."""
+    if isinstance(vectors, torch.Tensor):
+        return vectors
+    length = max(term.size(1) for term in vectors)
+    return torch.cat([term.expand(-1, length, -1) for term in vectors], dim=-1)
