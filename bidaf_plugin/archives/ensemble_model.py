@@ -8,7 +8,8 @@ from overrides import overrides
 
 from bidaf_plugin.archives.ensemble import check_members, gather_members, load_member
 from bidaf_plugin.data.dataset_readers import squad_json
-from bidaf_plugin.data.dataset_readers.token_spans import character_offsets, find_token_span
+from bidaf_plugin.data.dataset_readers.squad_instances import find_token_span
+from bidaf_plugin.data.tokenizers.text_tokens import character_offsets
 from bidaf_plugin.modules.ensemble_rules import (
     Candidate,
     EnsembleRule,
