@@ -13,8 +13,8 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader, Instance
 
 from bidaf_plugin.data.dataset_readers import BidafClozeReader
-from bidaf_plugin.data.dataset_readers.bad_questions import BadQuestions
 from bidaf_plugin.data.dataset_readers.cloze_files import iterate_questions
+from bidaf_plugin.data.dataset_readers.cloze_question import BadQuestions
 from tests.helpers import FIXTURES, tiny_params
 
 TINY_CLOZE = FIXTURES / "cloze" / "tiny"

@@ -95,12 +95,6 @@ class TestTrainingConfigs:
         for loader in ("data_loader", "validation_data_loader"):
             BatchSampler.from_params(Params(params[loader]["batch_sampler"]))
 
-    def test_a_cache_of_tokens_can_be_chosen(self, tmp_path: Path) -> None:
-        params = tiny_params(f"cache_dir:: '{tmp_path}'")
-        assert len(read_tiny(params)) == 5
-        assert len(list(tmp_path.iterdir())) == 1
-        assert "cache_dir" not in tiny_params()["dataset_reader"]
-
     def test_one_edit_changes_all_sizes(self) -> None:
         params = tiny_params("hidden_size:: 7, num_filters:: 9, end_input:: 'paper_text'")
         build_model(params, read_tiny(params))
@@ -151,7 +145,7 @@ class TestTrainingConfigs:
         assert scheduler.end_learning_rate == pytest.approx(0.001)
 
     def test_choices_of_span_experiments_are_refused_in_cloze_ones(self) -> None:
-        for choice in ("no_answer:: true", "cache_dir:: 'x'", "validation_batch_size:: 7"):
+        for choice in ("no_answer:: true", "validation_batch_size:: 7"):
             name = choice.partition("::")[0]
             with pytest.raises(RuntimeError, match=f"{name} must keep its .* a cloze experiment"):
                 tiny_cloze_params(choice)

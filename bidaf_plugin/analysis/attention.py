@@ -13,8 +13,8 @@ from allennlp.models import Model
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.squad_json import Answer
-from bidaf_plugin.data.dataset_readers.token_spans import with_offsets
 from bidaf_plugin.data.fields.answer_spans_field import TokenSpan
+from bidaf_plugin.data.tokenizers.text_tokens import with_offsets
 from bidaf_plugin.modules import BiAttention
 from bidaf_plugin.modules.bi_attention import AttentionFlowOutput
 from bidaf_plugin.predictors import SpanPredictor

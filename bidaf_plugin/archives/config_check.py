@@ -74,7 +74,6 @@ _ALLENNLP_CLASSES: Dict[type, Set[str]] = {
 # Arguments of this plugin's own classes that archives have no say in.
 _REFUSED_ARGUMENTS = {
     "batch_serializer",
-    "cache_dir",
     "cuda_device",
     "ddp_accelerator",
     "initializer",

@@ -21,7 +21,8 @@ from bidaf_plugin.archives.load import MEMBERS_FOLDER, load_span_predictor, unpa
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.data.dataset_readers import squad_json
-from bidaf_plugin.data.dataset_readers.token_spans import character_offsets, find_token_span
+from bidaf_plugin.data.dataset_readers.squad_instances import find_token_span
+from bidaf_plugin.data.tokenizers.text_tokens import character_offsets
 from bidaf_plugin.models import AttentionFlow
 from bidaf_plugin.modules.ensemble_rules import (
     Candidate,

@@ -163,10 +163,6 @@ def _load(
     if is_trusted():
         return archival.load_archive(folder, cuda_device, overrides, weights_file)
     config = read_config(folder, archive_path)
-    for reader in ("dataset_reader", "validation_dataset_reader"):
-        if isinstance(config.get(reader), dict):
-            # A folder of whoever trained the model. It makes reading faster and changes no result.
-            config[reader].pop("cache_dir", None)
     check_config(config, archive_path)
     weights_path = weights_file or archival.get_weights_path(folder)
     _check_files(config, folder, weights_path, archive_path)

@@ -1,5 +1,6 @@
 import argparse
 import os
+from typing import Iterator
 
 from allennlp.common import Tqdm
 from overrides import overrides
@@ -7,15 +8,14 @@ from overrides import overrides
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.folders import check_can_be_written
-from bidaf_plugin.data.dataset_readers.bad_questions import BadQuestions
-from bidaf_plugin.data.dataset_readers.cloze_archive import SeveralFoldersError
-from bidaf_plugin.data.dataset_readers.cloze_files import iterate_questions, resolve
+from bidaf_plugin.data.dataset_readers.cloze_files import iterate_questions
 from bidaf_plugin.data.dataset_readers.cloze_question import (
-    EXTENSION,
+    BadQuestions,
     QuestionError,
+    RawQuestion,
     parse_question,
 )
-from bidaf_plugin.data.dataset_readers.packed_cloze_writer import PackedClozeWriter
+from bidaf_plugin.data.dataset_readers.packed_cloze import write_packed
 
 
 @Action.register("pack-cloze")
@@ -24,9 +24,9 @@ class PackCloze(Action):
     Pack a million .question files into one compact file.
 
     The files are read one at a time, checked, and packed as they are. The result is read once more
-    and compared with what went in. What was interrupted goes on when the same command is run again;
-    until all is done the file is called OUT.partial. `bidaf_cloze`, the dataset reader, takes OUT in
-    place of the folder, and several readers each read their own part of it.
+    and compared with what went in. OUT is there when all is done, and not before; it is a zip file, with
+    JSON lines in it. `bidaf_cloze`, the dataset reader, takes OUT in place of the folder, and several
+    readers each read their own part of it.
 
     Example: allennlp bidaf pack-cloze cnn/questions/training cnn_training.cloze
              allennlp bidaf pack-cloze 'questions.tar.gz!cnn/questions/test' cnn_test.cloze
@@ -58,15 +58,7 @@ class PackCloze(Action):
         check_can_be_written(args.out)
         if os.path.exists(args.out) and not args.force:
             raise DataError(f"{args.out} exists: use --force to replace it")
-        try:
-            print(pack(args.source, args.out, args.skip_bad, not args.without_answers))
-        except KeyboardInterrupt:
-            raise SystemExit("Interrupted: the same command goes on where it stopped.") from None
-        except OSError as error:
-            raise DataError(
-                f"{args.out}.partial: {error.strerror or error}; the same command goes on where it "
-                "stopped"
-            ) from error
+        print(pack(args.source, args.out, args.skip_bad, not args.without_answers))
 
 
 def pack(source: str, out: str, skip_bad: bool = False, needs_answer: bool = True) -> str:
@@ -84,74 +76,19 @@ def pack(source: str, out: str, skip_bad: bool = False, needs_answer: bool = Tru
         False: a question without an answer can be used.
     """
     bad = BadQuestions(skip_bad)
-    with PackedClozeWriter(out, _describe(source, needs_answer)) as writer:
-        if writer.num_resumed:
-            print(f"{writer.num_resumed:,} questions are in {writer.partial_path} already")
-        packed_before = PackedBefore(source, writer)
-        questions = iterate_questions(source, bad, is_wanted=lambda id: id not in packed_before)
-        try:
-            for question in Tqdm.tqdm(questions, desc="packing", unit="question"):
-                try:
-                    parse_question(question.content, question.place, question.id, needs_answer)
-                except QuestionError as error:
-                    bad.handle(error)
-                else:
-                    writer.add(question.id, question.content)
-        except SeveralFoldersError:
-            # Noticed late: an archive has no list of its files. The command that names a folder has
-            # another source, which could not go on with what was packed.
-            writer.discard()
-            raise
-        packed_before.check_all_are_there()
-        bad.report(source, writer.num_questions)
-        writer.finish()
+    num_packed = write_packed(out, _usable_questions(source, bad, needs_answer))
     size = os.path.getsize(out)
-    return f"{out}: {writer.num_questions:,} questions, {size:,} bytes, verified; {bad.summary()}"
+    return f"{out}: {num_packed:,} questions, {size:,} bytes, verified; {bad.summary()}"
 
 
-def _describe(source: str, needs_answer: bool) -> str:
-    """What must be the same if packing is to go on after an interruption."""
-    local_path, _ = resolve(source)
-    status = os.stat(local_path)
-    # A folder gets another time when a file is added, which does no harm.
-    state = "" if os.path.isdir(local_path) else f"{status.st_size} {status.st_mtime_ns}"
-    return "\0".join([os.path.realpath(source), state, str(needs_answer)])
-
-
-class PackedBefore:
-    """
-    Which questions were packed before an interruption. They are not read again, but those of a folder
-    must still be there, and older than what was packed.
-
-    # Parameters
-
-    source : `str`
-    writer : `PackedClozeWriter`
-    """
-
-    def __init__(self, source: str, writer: PackedClozeWriter) -> None:
-        self._source = source
-        self._writer = writer
-        self._is_folder = os.path.isdir(source)
-        self._num_met = 0
-
-    def __contains__(self, id: str) -> bool:
-        if not self._writer.is_packed(id):
-            return False
-        self._num_met += 1
-        if self._is_folder:
-            path = os.path.join(self._source, f"{id}{EXTENSION}")
-            if os.stat(path).st_mtime_ns > self._writer.resumed_time:
-                raise self._changed(f"{path} has changed since it was packed")
-        return True
-
-    def check_all_are_there(self) -> None:
-        """To be called when all questions of the source were asked for."""
-        num_missing = self._writer.num_resumed - self._num_met
-        if num_missing:
-            raise self._changed(
-                f"{self._source}: {num_missing:,} of the questions that were packed before are gone"
-            )
-
-    def _changed(self, reason: str) -> DataError:
-        return DataError(f"{reason}: remove {self._writer.partial_path} to begin anew")
+def _usable_questions(source: str, bad: BadQuestions, needs_answer: bool) -> Iterator[RawQuestion]:
+    num_usable = 0
+    for question in Tqdm.tqdm(iterate_questions(source, bad), desc="packing", unit="question"):
+        try:
+            parse_question(question.content, question.place, question.id, needs_answer)
+        except QuestionError as error:
+            bad.handle(error)
+        else:
+            num_usable += 1
+            yield question
+    bad.report(source, num_usable)

@@ -4,7 +4,7 @@ from typing import Dict, List, NamedTuple, Optional, Tuple
 import numpy
 import torch
 
-from bidaf_plugin.data.dataset_readers.token_spans import character_offsets
+from bidaf_plugin.data.tokenizers.text_tokens import character_offsets
 from bidaf_plugin.nn.answers import top_answers
 from bidaf_plugin.nn.spans import best_span
 from bidaf_plugin.predictors.pieces import Piece

@@ -5,7 +5,7 @@ from allennlp.common.util import JsonDict
 from allennlp.data import Instance
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.data.dataset_readers.token_spans import character_offsets
+from bidaf_plugin.data.tokenizers.text_tokens import character_offsets
 from bidaf_plugin.modules.ensemble_rules import SpanDistribution
 from bidaf_plugin.modules.output_layers.span_targets import IMPOSSIBLE_TOKEN
 from bidaf_plugin.predictors.records import Record

@@ -334,7 +334,7 @@ class TestNetworkAndPaths:
     def test_nothing_is_written_where_the_archive_says(
         self, tiny_archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_archive: bool
     ) -> None:
-        """The cache of whoever trained the model is left out; the scores are the same."""
+        """Of earlier versions, when there was a cache; the scores are the same."""
         cache = tmp_path / "cache"
 
         def change(config: Dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from benchmarks import cloze_reading
 from benchmarks.cloze_files import write_files
 from benchmarks.cloze_reading import NUM_QUESTIONS, main, measure
 from bidaf_plugin.data.dataset_readers import BidafClozeReader, cloze_files
-from bidaf_plugin.data.dataset_readers.packed_cloze import RawQuestion
+from bidaf_plugin.data.dataset_readers.cloze_question import RawQuestion
 
 
 def test_the_folder_and_the_packed_file_are_read(capsys: pytest.CaptureFixture[str]) -> None:

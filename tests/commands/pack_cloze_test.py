@@ -2,14 +2,14 @@ import argparse
 import errno
 import os
 from pathlib import Path
-from typing import Any, Callable, List
+from typing import Any
 
 import pytest
 
 from bidaf_plugin.commands import Action
 from bidaf_plugin.commands.pack_cloze import pack
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.data.dataset_readers import BidafClozeReader, cloze_files, packed_cloze_writer
+from bidaf_plugin.data.dataset_readers import BidafClozeReader, cloze_files, packed_cloze
 from tests.cloze_helpers import TINY_CLOZE, question_text, write_folder, write_tar
 
 
@@ -37,11 +37,7 @@ class TestPackCloze:
         path = write_tar(tmp_path / "a.tar.gz", ["a/1.question", "b/2.question", "b/3.question"])
         assert "2 questions" in pack(f"{path}!b", str(tmp_path / "packed"))
 
-    def test_several_folders_leave_nothing_that_blocks_the_corrected_command(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        # Blocks are written before the second folder is met.
-        monkeypatch.setattr(packed_cloze_writer, "BLOCK_SIZE", 500)
+    def test_several_folders_of_an_archive_are_not_mixed(self, tmp_path: Path) -> None:
         names = [f"{folder}/{number}.question" for folder in "ab" for number in range(20)]
         path, out = write_tar(tmp_path / "a.tar.gz", names), tmp_path / "packed"
         with pytest.raises(DataError, match=r"several folders.*a\.tar\.gz!b'"):
@@ -90,108 +86,48 @@ class TestPackCloze:
             run(path, out, "--skip-bad")
         assert not out.exists()
 
-    @pytest.fixture
-    def opened(self, monkeypatch: pytest.MonkeyPatch) -> List[str]:
-        """What has been opened. The twentieth time is interrupted."""
-        monkeypatch.setattr(packed_cloze_writer, "BLOCK_SIZE", 500)
-        opened: List[str] = []
+    def test_only_bad_questions_are_an_error(self, tmp_path: Path) -> None:
+        folder, out = (
+            write_folder(tmp_path / "questions", 0, {"bad.question": ""}),
+            tmp_path / "packed",
+        )
+        with pytest.raises(DataError, match="not one question can be used"):
+            run(folder, out, "--skip-bad")
+        assert os.listdir(tmp_path) == ["questions"]
+
+    def test_an_interruption_leaves_nothing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder, out = write_folder(tmp_path / "questions", 30), tmp_path / "packed"
+        monkeypatch.setattr(packed_cloze, "BLOCK_SIZE", 500)
         read_file = cloze_files._read_file
 
         def read_and_be_interrupted(path: str) -> Any:
-            opened.append(path)
-            if len(opened) == 20:
+            if path.endswith("q0020.question"):
                 raise KeyboardInterrupt
             return read_file(path)
 
         monkeypatch.setattr(cloze_files, "_read_file", read_and_be_interrupted)
-        return opened
-
-    def test_goes_on_after_an_interruption(
-        self, tmp_path: Path, opened: List[str], capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        folder = write_folder(tmp_path / "questions", 30)
-        whole, out = tmp_path / "whole", tmp_path / "packed"
-        with pytest.raises(SystemExit, match="goes on where it stopped"):
+        with pytest.raises(KeyboardInterrupt):
             run(folder, out)
-        assert not out.exists()
-        run(folder, out)
-        assert "16 questions are in" in capsys.readouterr().out
-        # What was packed is not read again.
-        assert len(opened) == 20 + (30 - 16)
-        run(folder, whole)
-        assert out.read_bytes() == whole.read_bytes()
-        assert sorted(os.listdir(tmp_path)) == ["packed", "questions", "whole"]
+        assert os.listdir(tmp_path) == ["questions"]
 
-    @pytest.mark.parametrize(
-        "change, message",
-        [
-            (lambda path: path.unlink(), "1 of the questions that were packed before are gone"),
-            (
-                lambda path: path.write_text(question_text(answer="@entity2")),
-                "q0003.question has changed since it was packed",
-            ),
-        ],
-    )
-    def test_does_not_go_on_with_what_has_changed(
-        self, tmp_path: Path, opened: List[str], change: Callable[[Path], None], message: str
-    ) -> None:
-        folder, out = write_folder(tmp_path / "questions", 30), tmp_path / "packed"
-        with pytest.raises(SystemExit, match="goes on where it stopped"):
-            run(folder, out)
-        # Clocks of file systems may tick slowly.
-        partial = tmp_path / "packed.partial"
-        os.utime(partial, (partial.stat().st_atime, partial.stat().st_mtime - 1))
-        for path in folder.iterdir():
-            os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 2))
-        change(folder / "q0003.question")
-        with pytest.raises(DataError, match=f"{message}: remove .*packed.partial to begin anew"):
-            run(folder, out)
-        assert not out.exists()
-        partial.unlink()
-        run(folder, out)
-        assert out.exists()
-
-    def test_does_not_go_on_with_other_options_or_another_archive(
-        self, tmp_path: Path, opened: List[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        folder, out = write_folder(tmp_path / "questions", 30), tmp_path / "packed"
-        with pytest.raises(SystemExit, match="goes on where it stopped"):
-            run(folder, out, "--without-answers")
-        with pytest.raises(DataError, match="begun .* with other options"):
-            run(folder, out)
-
-        names = [f"{number}.question" for number in range(40)]
-        archive, out = write_tar(tmp_path / "a.tar", names, "w"), tmp_path / "of_archive"
-        archive.write_bytes(archive.read_bytes()[:-12_000])
-        with pytest.raises(DataError, match="truncated or damaged"):
-            run(archive, out)
-        write_tar(archive, names, "w")
-        with pytest.raises(DataError, match="of_archive.partial was begun .* before the source"):
-            run(archive, out)
+    def test_a_packed_file_can_be_packed_again(self, tmp_path: Path) -> None:
+        out = tmp_path / "packed"
+        run(TINY_CLOZE, out)
+        content = out.read_bytes()
+        run(out, out, "--force")
+        assert out.read_bytes() == content
 
     def test_a_full_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def fail(records: Any) -> bytes:
+        def fail(*_: Any) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        with monkeypatch.context() as patches:
-            patches.setattr(packed_cloze_writer, "encode_block", fail)
-            with pytest.raises(
-                DataError, match="packed.partial: No space left on device; the same"
-            ):
-                run(TINY_CLOZE, tmp_path / "packed")
-        run(TINY_CLOZE, tmp_path / "packed")
+        monkeypatch.setattr("zipfile.ZipFile.writestr", fail)
+        with pytest.raises(OSError, match="No space left on device: .*packed'"):
+            run(TINY_CLOZE, tmp_path / "packed")
+        assert not os.listdir(tmp_path)
 
     def test_a_folder_is_no_file_to_write(self, tmp_path: Path) -> None:
         with pytest.raises(DataError, match="is a folder; expected the name of a file"):
             run(TINY_CLOZE, tmp_path, "--force")
-
-    def test_the_result_is_verified(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        encode_block = packed_cloze_writer.encode_block
-        monkeypatch.setattr(
-            packed_cloze_writer,
-            "encode_block",
-            lambda records: encode_block([(id, content + b" ") for id, content in records]),
-        )
-        with pytest.raises(DataError, match="does not hold what was packed"):
-            run(TINY_CLOZE, tmp_path / "packed")
-        assert not (tmp_path / "packed").exists()

@@ -12,7 +12,6 @@ local experiment = {
   // of its own.
   min_word_count:: 11,
   min_character_count:: 51,
-  cache_dir:: null,  // a folder that keeps the tokens of the data for the next time
   // Limits on training questions, in tokens; evaluation knows none.
   max_question_length:: 30,
   max_passage_length:: 400,
@@ -112,7 +111,6 @@ local experiment = {
     question_tokenizer: { type: 'ptb' } + (
       if $.whole_compounds then { split_compounds: false, whole_compounds: true } else {}
     ),
-    [if $.cache_dir != null then 'cache_dir']: $.cache_dir,
     token_indexers: {
       [if $.exact_match then 'exact_match']: { type: 'word_forms' },
       [if $.word_embedding then 'tokens']: { type: 'word_id', lowercase_tokens: true },

@@ -30,7 +30,6 @@
     for name in [
       'max_question_length', 'max_passage_length', 'end_input', 'max_answer_length', 'no_answer',
       'max_tokens_per_batch', 'group_passages', 'validation_batch_size', 'max_tokens_per_validation_batch',
-      'cache_dir',
     ]
   },
   local reader = {

@@ -6,47 +6,84 @@ import lzma
 import os
 import tarfile
 import zlib
-from typing import Iterator, NamedTuple, Optional, Set
+from typing import Iterator, Optional, Set, Tuple
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.common.tar_files import MAX_FILE_BYTES
+from bidaf_plugin.common.tar_files import MAX_FILE_BYTES, BoundedTarInfo
 from bidaf_plugin.data.dataset_readers.cloze_question import (
     EXTENSION,
     MAX_QUESTION_SIZE,
+    BadQuestions,
     QuestionError,
+    RawQuestion,
     id_of_file,
     is_question_file,
     too_large,
 )
 
 # What reading a truncated or damaged archive raises.
-DAMAGES = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError)
+_DAMAGES = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError)
 
 _TAR_BLOCK = 512
 # Folders that a message names.
 _MAX_NAMED = 10
 
 
-class SeveralFoldersError(DataError):
-    """An archive has questions in several folders, and none of them is named."""
-
-
-class ArchivedQuestion(NamedTuple):
-    """A question of an archive. The member may be a link."""
-
-    member: tarfile.TarInfo
-    name: str
-    id: str
-
-
-def find_questions(archive: tarfile.TarFile, path: str, folder: str) -> Iterator[ArchivedQuestion]:
+def read_tar(
+    local_path: str, path: str, folder: str, bad: BadQuestions, shard: Tuple[int, int]
+) -> Iterator[RawQuestion]:
     """
-    The questions of a folder, or of the only one that has any. As on a disk, those of folders in it are
-    not among them: training and test data are not to be read together by mistake.
+    # Parameters
+
+    local_path : `str`
+    path : `str`
+        What messages call the archive.
+    folder : `str`
+        Which folder of the archive to read; "" for the only one that has questions.
+    bad : `BadQuestions`
+        Decides what happens with single questions that cannot be read.
+    shard : `Tuple[int, int]`
+        The number of this reader and how many readers share the questions.
 
     # Raises
 
-    `DataError`, if there are none, or in several folders; one of `DAMAGES` for a damaged archive.
+    `DataError`, if there are no questions, or in several folders, or if the archive is damaged.
+    """
+    number, num_shards = shard
+    num_questions = 0
+    try:
+        with tarfile.open(local_path, "r:*", tarinfo=BoundedTarInfo) as archive:
+            for member, name in _find_questions(archive, path, folder):
+                if num_questions % num_shards == number:
+                    place = f"{path}, {name}"
+                    try:
+                        content = _read_member(archive, member, place)
+                    except QuestionError as error:
+                        bad.handle(error)
+                    else:
+                        yield RawQuestion(place, id_of_file(os.path.basename(name)), content)
+                num_questions += 1
+    except _DAMAGES as error:
+        # Of an unknown file, tarfile tells line by line what it is not.
+        reason = str(error).partition("\n")[0]
+        if num_questions == 0:
+            raise DataError(
+                f"{path}: neither a folder, nor a tar archive, nor a packed file that can be read "
+                f"({reason})"
+            ) from error
+        # Never skipped: nobody knows how many questions are missing.
+        raise DataError(
+            f"{path}: truncated or damaged after {num_questions:,} questions ({reason})"
+        ) from error
+
+
+def _find_questions(
+    archive: tarfile.TarFile, path: str, folder: str
+) -> Iterator[Tuple[tarfile.TarInfo, str]]:
+    """
+    The questions of a folder, or of the only one that has any, each with its name; some may be links. As
+    on a disk, those of folders in it are not among them: training and test data are not to be read
+    together by mistake.
     """
     only_parent: Optional[str] = None
     other_parents: Set[str] = set()
@@ -61,12 +98,12 @@ def find_questions(archive: tarfile.TarFile, path: str, folder: str) -> Iterator
                 other_parents.add(parent)
             continue
         if only_parent not in (None, parent):
-            raise SeveralFoldersError(
+            raise DataError(
                 f"{path}: there are questions in several folders, {only_parent!r} and "
                 f"{parent!r}: name one of them, like '{path}!{parent}'"
             )
         only_parent = parent
-        yield ArchivedQuestion(member, name, id_of_file(os.path.basename(name)))
+        yield member, name
     _check_end(archive)
     if only_parent is None:
         of_folder = f" in {folder!r}" if folder else ""
@@ -84,7 +121,7 @@ def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
         yield member
 
 
-def read_member(archive: tarfile.TarFile, member: tarfile.TarInfo, place: str) -> bytes:
+def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo, place: str) -> bytes:
     """The content of a question, or a `QuestionError` that names `place`."""
     if not member.isfile():
         # What it names may stand before it, where an archive is not read again.

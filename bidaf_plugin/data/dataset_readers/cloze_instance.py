@@ -1,11 +1,35 @@
-import random
-from typing import Any, Dict, List, Optional
+"""
+From a cloze question to the instance of `BidafClozeReader`: which of its words are entities, which windows
+are around them, and how they get other names each time a batch is made.
+"""
 
+import random
+import zlib
+from typing import Any, Dict, List, Optional, Tuple
+
+import numpy
 import torch
-from allennlp.data import Field, Instance, Vocabulary
+from allennlp.data import Field, Instance, Token, Vocabulary
+from allennlp.data.fields import ArrayField, MetadataField, TextField
 from overrides import overrides
 
+from bidaf_plugin.data.dataset_readers.cloze_question import (
+    ENTITY,
+    PLACEHOLDER,
+    ClozeQuestion,
+    QuestionError,
+)
+from bidaf_plugin.data.fields.windowed_text_field import WindowedTextField
 from bidaf_plugin.data.token_indexers import ClozeWordsIndexer
+from bidaf_plugin.data.token_indexers.cloze_words_indexer import PLACEHOLDER_NAME, entity_name
+from bidaf_plugin.nn.entities import NOT_IN_ARTICLE, UNKNOWN_ANSWER
+
+# What an entity is called where its name would be: with a blank, which no word has.
+_ENTITY_KEY = "entity "
+# Of longer words the model sees only the beginning: a server would remember them for long.
+_MAX_WORD_LENGTH = 100
+# Words that are remembered before the memory is emptied.
+_MAX_CACHED_WORDS = 200_000
 
 
 class ClozeInstance(Instance):
@@ -109,3 +133,164 @@ class ClozeInstance(Instance):
         )
         new.indexed, new._entity_rows = self.indexed, self._entity_rows
         return new
+
+
+def make_cloze_instance(
+    question: ClozeQuestion,
+    tokens: "WordTokens",
+    window: Optional[int],
+    keep_unanswerable: bool,
+    seed: Optional[int],
+) -> ClozeInstance:
+    """
+    # Parameters
+
+    question : `ClozeQuestion`
+    tokens : `WordTokens`
+    window : `int`, optional
+    keep_unanswerable : `bool`
+    seed : `int`, optional
+        See `BidafClozeReader`.
+
+    # Raises
+
+    `QuestionError`, if the answer is not in the article and the question is not kept.
+    """
+    question_words, passage_words = question.question.split(), question.article.split()
+    # Candidates come first; a question may name entities that are not in the article.
+    number_of: Dict[str, int] = {}
+    positions, entities = number_entities(passage_words, number_of)
+    candidates = list(number_of)
+    question_positions, question_entities = number_entities(question_words, number_of)
+    if seed is not None:
+        # It does not depend on how the file names its entities.
+        text = " ".join([str(seed), *question_words, *passage_words])
+        seed = zlib.crc32(text.encode("utf-8", "replace"))
+
+    windows = find_windows(positions, len(passage_words), window)
+    distinct_words, word_numbers = number_words(passage_words)
+    passage = WindowedTextField([tokens[word] for word in distinct_words], word_numbers, windows)
+    # One more for padding, which has position -1.
+    # Shape: (num_words + 1,)
+    entity_of_word = numpy.full(len(passage_words) + 1, -1)
+    entity_of_word[positions] = entities
+    # Shape: (num_windows, window_length)
+    entity_ids = entity_of_word[passage.word_positions()]
+    answer_entity = numpy.array(_find_answer(question, candidates, keep_unanswerable))
+    fields: Dict[str, Field] = {
+        "question": TextField([tokens[word] for word in question_words]),
+        "passage": passage,
+        "entity_ids": ArrayField(entity_ids, padding_value=-1, dtype=numpy.int64),
+        "answer_entity": ArrayField(answer_entity, dtype=numpy.int64),
+        "metadata": MetadataField(
+            {
+                "id": question.id,
+                "question": question.question,
+                "passage": question.article,
+                "candidates": candidates,
+                "candidate_names": [question.names.get(entity) for entity in candidates],
+                "answer": question.answer,
+                "window_starts": windows[:, 0].tolist(),
+            }
+        ),
+    }
+    return ClozeInstance(fields, question_positions, question_entities, len(number_of), seed)
+
+
+def _find_answer(question: ClozeQuestion, candidates: List[str], keep_unanswerable: bool) -> int:
+    if question.answer is None:
+        return UNKNOWN_ANSWER
+    if question.answer in candidates:
+        return candidates.index(question.answer)
+    if keep_unanswerable:
+        return NOT_IN_ARTICLE
+    if not candidates:
+        raise QuestionError(f"{question.place}: the article has no entity", "no entities")
+    raise QuestionError(
+        f"{question.place}: the answer {question.answer!r} is not in the article",
+        "answer not in the article",
+    )
+
+
+def number_entities(words: List[str], number_of: Dict[str, int]) -> Tuple[List[int], List[int]]:
+    """
+    Finds the entities among words.
+
+    # Parameters
+
+    words : `List[str]`
+        Entities in it are replaced, in place, by what `WordTokens` knows them by.
+    number_of : `Dict[str, int]`
+        The numbers of known entities. New ones are added, with the next numbers.
+
+    # Returns
+
+    positions : `List[int]`
+        Which words are entities.
+    entities : `List[int]`
+        The number of each.
+    """
+    positions = [
+        position for position, word in enumerate(words) if word[0] == "@" and ENTITY.fullmatch(word)
+    ]
+    entities = []
+    for position in positions:
+        number = number_of.setdefault(words[position], len(number_of))
+        words[position] = f"{_ENTITY_KEY}{number}"
+        entities.append(number)
+    return positions, entities
+
+
+def find_windows(positions: List[int], num_words: int, window: Optional[int]) -> numpy.ndarray:
+    """
+    The windows of `window` words around each of the positions, cut where the text ends; the whole
+    text if `window` is None.
+
+    # Returns
+
+    `numpy.ndarray`
+        Shape `(num_windows, 2)`: first word and one past the last.
+    """
+    if window is None:
+        return numpy.array([[0, num_words]], dtype=numpy.int64)
+    # Shape: (num_windows,)
+    middles = numpy.array(positions, dtype=numpy.int64)
+    reach = window // 2
+    starts = numpy.maximum(middles - reach, 0)
+    ends = numpy.minimum(middles + reach + 1, num_words)
+    return numpy.stack([starts, ends], axis=1)
+
+
+def number_words(words: List[str]) -> Tuple[List[str], numpy.ndarray]:
+    """
+    # Returns
+
+    distinct_words : `List[str]`
+        In the order of their first occurrences.
+    word_numbers : `numpy.ndarray`
+        Shape `(num_words,)`: the text, as indices into `distinct_words`.
+    """
+    distinct_words = list(dict.fromkeys(words))
+    number_of = {word: number for number, word in enumerate(distinct_words)}
+    return distinct_words, numpy.array([number_of[word] for word in words], dtype=numpy.int64)
+
+
+class WordTokens(Dict[str, Token]):
+    """
+    The token of each word, made when it is first asked for. All entities have the same text, so that
+    no indexer can tell one from another by it; their `ent_type_` differ.
+    """
+
+    def __missing__(self, word: str) -> Token:
+        if word.startswith(_ENTITY_KEY):
+            token = Token("@entity", ent_type_=entity_name(int(word.removeprefix(_ENTITY_KEY))))
+        elif word == PLACEHOLDER:
+            token = Token(word, ent_type_=PLACEHOLDER_NAME)
+        else:
+            # The data is in lower case; text of one's own may not be.
+            token = Token(word[:_MAX_WORD_LENGTH].lower())
+        if len(self) >= _MAX_CACHED_WORDS:
+            self.clear()
+        if len(word) <= _MAX_WORD_LENGTH:
+            self[word] = token
+        return token

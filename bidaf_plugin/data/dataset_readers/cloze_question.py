@@ -1,13 +1,17 @@
 """
 One cloze question of [Hermann et al. (2015)](https://arxiv.org/abs/1506.03340): what a `.question`
-file says, checked.
+file says, checked; and what happens to questions that cannot be used.
 """
 
+import logging
 import os
 import re
+from collections import Counter
 from typing import Dict, List, NamedTuple, Optional
 
 from bidaf_plugin.common.errors import DataError
+
+logger = logging.getLogger(__name__)
 
 # ASCII digits only, and nothing around them: neither "@", a twitter handle nor "@entity3s" is one.
 ENTITY = re.compile(r"@entity[0-9]+")
@@ -16,6 +20,8 @@ EXTENSION = ".question"
 # Bytes of a file. Those of CNN and the Daily Mail have some ten thousand; the memory is not for the rest.
 MAX_QUESTION_SIZE = 1 << 24
 
+# Questions of a kind that the log names. A kind that is frequent hides no other.
+_MAX_NAMED = 10
 _PARTS = ("URL", "article", "question", "answer")
 _NAME = re.compile(rf"{ENTITY.pattern}|{PLACEHOLDER}")
 _GLUED_NAMES = re.compile(rf"(?<!\w)((?:{_NAME.pattern})+)(?!\w)")
@@ -47,12 +53,62 @@ class QuestionError(DataError):
         self.kind = kind
 
 
+class BadQuestions:
+    """
+    What to do with questions that cannot be used: stop at the first, or skip and count them.
+
+    # Parameters
+
+    skip : `bool`
+        True: skip, count by kind, and name the first few of each kind in the log.
+    """
+
+    def __init__(self, skip: bool) -> None:
+        self._skip = skip
+        self.counts: Counter[str] = Counter()
+
+    def handle(self, error: QuestionError) -> None:
+        """Raises `error`, or names and counts it."""
+        if not self._skip:
+            raise error
+        if self.counts[error.kind] < _MAX_NAMED:
+            logger.warning("skipped: %s", error)
+        self.counts[error.kind] += 1
+
+    def summary(self) -> str:
+        """Like "3 questions skipped: 2 no placeholder, 1 missing parts"."""
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.most_common())
+        return (
+            f"{self.counts.total():,} questions skipped: {kinds}"
+            if kinds
+            else "no questions skipped"
+        )
+
+    def report(self, place: str, num_good: int, is_share: bool = False) -> None:
+        """
+        Says at the end how many were skipped; all of them is too many, unless these were a share of the
+        questions, of which other readers read the rest.
+        """
+        if self.counts and not num_good and not is_share:
+            raise DataError(f"{place}: not one question can be used; {self.summary()}")
+        if self.counts:
+            logger.warning("%s: %s; %d read", place, self.summary(), num_good)
+
+
 def too_large(place: str, size: int) -> QuestionError:
     """For a file of more than `MAX_QUESTION_SIZE` bytes, which is not read."""
     return QuestionError(
         f"{place}: {size:,} bytes are no question; expected at most {MAX_QUESTION_SIZE:,}",
         "too large",
     )
+
+
+class RawQuestion(NamedTuple):
+    """The bytes of a `.question` file; `place` names it in messages."""
+
+    place: str
+    id: str
+    content: bytes
 
 
 class ClozeQuestion(NamedTuple):
@@ -91,7 +147,8 @@ def parse_question(content: bytes, place: str, id: str, needs_answer: bool = Tru
         raise QuestionError(
             f"{place}: not UTF-8 text (byte {error.start}: {error.reason})", "not UTF-8"
         ) from error
-    *parts, entity_map = _split_into_parts(text)
+    # What the file ends before is empty.
+    *parts, entity_map = [*text.split("\n\n", len(_PARTS)), *[""] * len(_PARTS)][: len(_PARTS) + 1]
     url, article, question, answer = (part.strip() for part in parts)
     for name, part in zip(_PARTS, (url, article, question, answer), strict=True):
         may_be_empty = name == "URL" or (name == "answer" and not needs_answer)
@@ -111,12 +168,6 @@ def parse_question(content: bytes, place: str, id: str, needs_answer: bool = Tru
         )
     names = _parse_entity_map(entity_map, place)
     return ClozeQuestion(place, id, url, article, question, answer or None, names)
-
-
-def _split_into_parts(text: str) -> List[str]:
-    """URL, article, question, answer, entity map; empty where the file ends before."""
-    parts = text.split("\n\n", len(_PARTS))
-    return parts + [""] * (len(_PARTS) + 1 - len(parts))
 
 
 def check_placeholder(question_words: List[str], place: str) -> None:

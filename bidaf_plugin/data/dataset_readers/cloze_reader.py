@@ -1,34 +1,22 @@
 import random
-import zlib
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Dict, Iterable, Optional
 
-import numpy
 import torch
 from allennlp.common.checks import ConfigurationError
-from allennlp.data import DatasetReader, Field, Instance, TokenIndexer
-from allennlp.data.fields import ArrayField, MetadataField, TextField
+from allennlp.data import DatasetReader, Instance, TokenIndexer
 from overrides import overrides
 
-from bidaf_plugin.data.dataset_readers.bad_questions import BadQuestions
 from bidaf_plugin.data.dataset_readers.cloze_files import Shard, iterate_questions
-from bidaf_plugin.data.dataset_readers.cloze_instance import ClozeInstance
+from bidaf_plugin.data.dataset_readers.cloze_instance import WordTokens, make_cloze_instance
 from bidaf_plugin.data.dataset_readers.cloze_question import (
+    BadQuestions,
     ClozeQuestion,
     QuestionError,
     make_question,
     parse_question,
 )
-from bidaf_plugin.data.dataset_readers.cloze_text import (
-    TokenTable,
-    find_windows,
-    number_entities,
-    number_words,
-)
-from bidaf_plugin.data.fields.windowed_text_field import WindowedTextField
 from bidaf_plugin.data.token_indexers import ClozeWordsIndexer
-from bidaf_plugin.nn.entities import NOT_IN_ARTICLE, UNKNOWN_ANSWER
 
-_MAX_CACHED_WORDS = 200_000
 _MAX_WORKERS = 256
 
 
@@ -107,7 +95,7 @@ class BidafClozeReader(DatasetReader):
         self._skip_bad = skip_bad
         self._seed = seed
         self.skipped: Dict[str, int] = {}
-        self._tokens = TokenTable()
+        self._tokens = WordTokens()
         # How often each worker of the data loader has read: workers are forked and soon forgotten.
         # Shape: (max_workers,)
         self._num_reads = torch.zeros(_MAX_WORKERS, dtype=torch.long).share_memory_()
@@ -182,64 +170,8 @@ class BidafClozeReader(DatasetReader):
         return self._make_instance(question, self._seed or 0)
 
     def _make_instance(self, question: ClozeQuestion, seed: Optional[int]) -> Instance:
-        question_words, passage_words = question.question.split(), question.article.split()
-        # Candidates come first; a question may name entities that are not in the article.
-        number_of: Dict[str, int] = {}
-        positions, entities = number_entities(passage_words, number_of)
-        candidates = list(number_of)
-        question_positions, question_entities = number_entities(question_words, number_of)
-        if seed is not None:
-            # It does not depend on how the file names its entities.
-            text = " ".join([str(seed), *question_words, *passage_words])
-            seed = zlib.crc32(text.encode("utf-8", "replace"))
-
-        windows = find_windows(positions, len(passage_words), self._window)
-        passage_field = self._make_passage_field(passage_words, windows)
-        # One more for padding, which has position -1.
-        # Shape: (num_words + 1,)
-        entity_of_word = numpy.full(len(passage_words) + 1, -1)
-        entity_of_word[positions] = entities
-        # Shape: (num_windows, window_length)
-        entity_ids = entity_of_word[passage_field.word_positions()]
-        answer_entity = numpy.array(self._find_answer(question, candidates))
-        fields: Dict[str, Field] = {
-            "question": TextField([self._tokens[word] for word in question_words]),
-            "passage": passage_field,
-            "entity_ids": ArrayField(entity_ids, padding_value=-1, dtype=numpy.int64),
-            "answer_entity": ArrayField(answer_entity, dtype=numpy.int64),
-            "metadata": MetadataField(
-                {
-                    "id": question.id,
-                    "question": question.question,
-                    "passage": question.article,
-                    "candidates": candidates,
-                    "candidate_names": [question.names.get(entity) for entity in candidates],
-                    "answer": question.answer,
-                    "window_starts": windows[:, 0].tolist(),
-                }
-            ),
-        }
-        return ClozeInstance(fields, question_positions, question_entities, len(number_of), seed)
-
-    def _make_passage_field(self, words: List[str], windows: numpy.ndarray) -> WindowedTextField:
-        if len(self._tokens) > _MAX_CACHED_WORDS:
-            self._tokens.clear()
-        distinct_words, word_numbers = number_words(words)
-        tokens = list(map(self._tokens.__getitem__, distinct_words))
-        return WindowedTextField(tokens, word_numbers, windows)
-
-    def _find_answer(self, question: ClozeQuestion, candidates: List[str]) -> int:
-        if question.answer is None:
-            return UNKNOWN_ANSWER
-        if question.answer in candidates:
-            return candidates.index(question.answer)
-        if self._keep_unanswerable:
-            return NOT_IN_ARTICLE
-        if not candidates:
-            raise QuestionError(f"{question.place}: the article has no entity", "no entities")
-        raise QuestionError(
-            f"{question.place}: the answer {question.answer!r} is not in the article",
-            "answer not in the article",
+        return make_cloze_instance(
+            question, self._tokens, self._window, self._keep_unanswerable, seed
         )
 
     @overrides

@@ -55,20 +55,7 @@ def read_squad_json(file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
 
     `DataError`, which names the file and the article, paragraph or question id.
     """
-    yield from parse_squad_json(read_bytes(file_path), file_path)
-
-
-def read_bytes(file_path: Union[str, PathLike]) -> bytes:
-    try:
-        with open(cached_path(file_path), "rb") as file:
-            return file.read()
-    except FileNotFoundError as error:
-        raise DataError(f"{file_path}: there is no such file") from error
-
-
-def parse_squad_json(content: bytes, file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
-    """What `read_squad_json` does, with the content of the file."""
-    articles = _get(load_json(content, file_path), "data", list, str(file_path))
+    articles = _get(load_json(read_bytes(file_path), file_path), "data", list, str(file_path))
     num_questions = 0
     for article_index in range(len(articles)):
         # Articles are let go as they are read, which leaves their memory to what is made of them.
@@ -82,6 +69,14 @@ def parse_squad_json(content: bytes, file_path: Union[str, PathLike]) -> Iterato
             yield read
     if num_questions == 0:
         raise DataError(f"{file_path}: there are no questions")
+
+
+def read_bytes(file_path: Union[str, PathLike]) -> bytes:
+    try:
+        with open(cached_path(file_path), "rb") as file:
+            return file.read()
+    except FileNotFoundError as error:
+        raise DataError(f"{file_path}: there is no such file") from error
 
 
 def load_json(

@@ -1,38 +1,33 @@
 import gc
 import logging
-from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence
 
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import lazy_groups_of
 from allennlp.data import DatasetReader, Instance, TokenIndexer, Tokenizer
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.data.dataset_readers.squad_instances import make_instance, make_instances
+from bidaf_plugin.data.dataset_readers.squad_instances import (
+    TokenizedParagraph,
+    find_token_span,
+    make_instances,
+)
 from bidaf_plugin.data.dataset_readers.squad_json import (
     Answer,
     Paragraph,
     Question,
-    parse_squad_json,
-    read_bytes,
     read_squad_json,
 )
-from bidaf_plugin.data.dataset_readers.token_cache import TokenCache, TokenizedParagraph
-from bidaf_plugin.data.dataset_readers.token_spans import (
-    character_offsets,
-    find_token_span,
-    with_offsets,
-)
-from bidaf_plugin.data.fields import SharedTextField
 from bidaf_plugin.data.token_indexers import WordIdIndexer
 from bidaf_plugin.data.tokenizers import PtbTokenizer
+from bidaf_plugin.data.tokenizers.text_tokens import character_offsets, with_offsets
 
 logger = logging.getLogger(__name__)
 
 # Enough that the tokenizer can work on many texts at once.
 _PARAGRAPHS_AT_ONCE = 256
+_INSTANCES_AT_ONCE = 1_000
 
 
 @DatasetReader.register("bidaf_squad")
@@ -71,8 +66,7 @@ class BidafSquadReader(DatasetReader):
         neither limit: the score is over all questions and whole passages. Text that comes through
         `text_to_instance` is never cut.
     cache_dir : `str`, optional (default = `None`)
-        A folder in which the tokens of every file that is read are kept, for reading it again in a
-        moment: see `TokenCache`. For tokenizers "ptb" only.
+        Has no effect any more; configs and archives of earlier versions may have it.
     """
 
     def __init__(
@@ -93,36 +87,22 @@ class BidafSquadReader(DatasetReader):
         self._token_indexers = token_indexers or {"tokens": WordIdIndexer(lowercase_tokens=True)}
         self._max_question_length = max_question_length
         self._max_passage_length = max_passage_length
-        self._cache = None if cache_dir is None else self._make_cache(cache_dir)
-
-    def _make_cache(self, cache_dir: str) -> TokenCache:
-        settings = []
-        for tokenizer in (self._tokenizer, self._question_tokenizer):
-            if not isinstance(tokenizer, PtbTokenizer):
-                raise ConfigurationError(
-                    "cache_dir works with tokenizers of type 'ptb' only, for passages and for "
-                    f"questions; found {type(tokenizer).__name__}"
-                )
-            settings.append(tokenizer.settings)
-        return TokenCache(cache_dir, settings)
+        if cache_dir is not None:
+            logger.warning("cache_dir has no effect any more: reading takes seconds without it")
 
     @overrides
     def _read(self, file_path: str) -> Iterable[Instance]:
-        paragraphs = self._read_paragraphs(file_path)
+        # Whole paragraphs are dealt out to workers, so that no two workers tokenise the same one.
+        instances = (
+            instance
+            for item in self._tokenize(self.shard_iterable(read_squad_json(file_path)))
+            for instance in make_instances(
+                item, self._max_question_length, self._max_passage_length
+            )
+        )
         num_left_out = 0
-        while True:
-            with _paused_garbage_collection():
-                block = list(islice(paragraphs, _PARAGRAPHS_AT_ONCE))
-                instances = [
-                    instance
-                    for item in block
-                    for instance in make_instances(
-                        item, self._max_question_length, self._max_passage_length
-                    )
-                ]
-            if not block:
-                break
-            for instance in instances:
+        while block := _take(instances, _INSTANCES_AT_ONCE):
+            for instance in block:
                 if instance is None:
                     num_left_out += 1
                 else:
@@ -135,18 +115,6 @@ class BidafSquadReader(DatasetReader):
                 self._max_question_length,
                 self._max_passage_length,
             )
-
-    def _read_paragraphs(self, file_path: str) -> Iterator[TokenizedParagraph]:
-        # Whole paragraphs are dealt out to workers, so that no two workers tokenise the same one.
-        if self._cache is None:
-            yield from self._tokenize(self.shard_iterable(read_squad_json(file_path)))
-        else:
-            content = read_bytes(file_path)
-            paragraphs = self._cache.load(content)
-            if paragraphs is None:
-                paragraphs = list(self._tokenize(parse_squad_json(content, file_path)))
-                self._cache.save(content, paragraphs)
-            yield from self.shard_iterable(paragraphs)
 
     def _tokenize(self, paragraphs: Iterable[Paragraph]) -> Iterator[TokenizedParagraph]:
         for block in lazy_groups_of(paragraphs, _PARAGRAPHS_AT_ONCE):
@@ -184,22 +152,19 @@ class BidafSquadReader(DatasetReader):
         is_impossible : `bool`, optional (default = `False`)
             Whether the passage is known not to answer the question.
         """
-        question_tokens = self._question_tokenizer.tokenize(question)
-        passage_tokens = with_offsets(self._tokenizer.tokenize(passage), passage)
-        for name, tokens in (("question", question_tokens), ("passage", passage_tokens)):
+        answers = list(answers)
+        item = Question("" if id is None else id, question, answers, is_impossible)
+        (tokenized,) = self._tokenize([Paragraph("", passage, [item])])
+        texts = {"question": tokenized.question_tokens[0], "passage": tokenized.passage_tokens}
+        for name, tokens in texts.items():
             if not tokens:
                 raise DataError(f"the {name} is empty")
-        starts, ends = character_offsets(passage_tokens)
-        spans = [find_token_span(starts, ends, answer) for answer in answers]
-        if None in spans:
-            raise DataError(f"the answer {answers[spans.index(None)]} is not inside the passage")
-        return make_instance(
-            Question("" if id is None else id, question, list(answers), is_impossible),
-            question_tokens,
-            passage,
-            SharedTextField(passage_tokens),
-            spans,
-        )
+        for answer in answers:
+            if find_token_span(*character_offsets(tokenized.passage_tokens), answer) is None:
+                raise DataError(f"the answer {answer} is not inside the passage")
+        (instance,) = make_instances(tokenized)
+        assert instance is not None  # there is no limit
+        return instance
 
     def paragraphs_to_instances(self, paragraphs: Iterable[Paragraph]) -> List[Instance]:
         """
@@ -219,16 +184,15 @@ class BidafSquadReader(DatasetReader):
         instance.fields["passage"].token_indexers = self._token_indexers  # type: ignore
 
 
-@contextmanager
-def _paused_garbage_collection() -> Iterator[None]:
+def _take(instances: Iterator[Optional[Instance]], count: int) -> List[Optional[Instance]]:
     """
-    For code that makes very many objects that stay: Python would look through all of them again and
-    again for garbage, which takes longer than making them.
+    The next instances, without garbage collection: of very many objects that stay, Python would look
+    through all again and again, which takes longer than making them.
     """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        yield
+        return list(islice(instances, count))
     finally:
         if was_enabled:
             gc.enable()

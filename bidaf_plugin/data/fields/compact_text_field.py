@@ -1,5 +1,6 @@
+from collections import defaultdict
 from copy import deepcopy
-from typing import Dict, List, Optional, Sequence
+from typing import ClassVar, Dict, List, Optional, Sequence, Tuple
 
 from allennlp.data import Token, TokenIndexer, Vocabulary
 from allennlp.data.fields import TextField
@@ -32,13 +33,7 @@ class CompactTextField(TextField):
 
     @overrides
     def count_vocab_items(self, counter: Counts) -> None:
-        words = words_of(self.tokens)
-        for indexer in self.token_indexers.values():
-            if isinstance(indexer, WordIndexer):
-                indexer.count_words(words, counter)
-            else:
-                for token in self.tokens:
-                    indexer.count_vocab_items(token, counter)
+        count_items(self.tokens, self.token_indexers, counter)
 
     @overrides
     def index(self, vocab: Vocabulary) -> None:
@@ -92,6 +87,55 @@ class CompactTextField(TextField):
         copied._indexed_tokens = deepcopy(self._indexed_tokens)  # type: ignore[misc]
         copied._vocab = self._vocab
         return copied
+
+
+class SharedTextField(CompactTextField):
+    """
+    A text field that several instances hold together: the passage of all questions on a paragraph.
+
+    AllenNLP asks every instance to count and to index its fields, so a plain `TextField` would do
+    the same work once per question; this one does it once and keeps the result.
+    """
+
+    __slots__: List[str] = []
+
+    # The questions of a paragraph follow each other, so the counts of one field are enough to keep.
+    _latest_counts: ClassVar[Tuple[Optional["SharedTextField"], Counts]] = (None, {})
+
+    @overrides
+    def count_vocab_items(self, counter: Counts) -> None:
+        counted_field, counts = SharedTextField._latest_counts
+        if counted_field is not self:
+            counts = defaultdict(lambda: defaultdict(int))
+            super().count_vocab_items(counts)
+            SharedTextField._latest_counts = (self, counts)
+        add_counts(counts, counter)
+
+    @overrides
+    def index(self, vocab: Vocabulary) -> None:
+        if self._vocab is not vocab:
+            super().index(vocab)
+
+
+def count_items(
+    tokens: Sequence[Token], token_indexers: Dict[str, TokenIndexer], counter: Counts
+) -> None:
+    """Adds the vocabulary items of all tokens to `counter`."""
+    words = words_of(tokens)
+    for indexer in token_indexers.values():
+        if isinstance(indexer, WordIndexer):
+            indexer.count_words(words, counter)
+        else:
+            for token in tokens:
+                indexer.count_vocab_items(token, counter)
+
+
+def add_counts(counts: Counts, counter: Counts, times: int = 1) -> None:
+    """Adds `counts` to `counter` as if the text had stood there so many times."""
+    for namespace, counts_of_namespace in counts.items():
+        total = counter[namespace]
+        for item, count in counts_of_namespace.items():
+            total[item] += count * times
 
 
 def words_of(tokens: Sequence[Token]) -> List[str]:

@@ -6,7 +6,12 @@ import torch
 from allennlp.data import Field, TextFieldTensors, Token, TokenIndexer, Vocabulary
 from overrides import overrides
 
-from bidaf_plugin.data.fields.compact_text_field import CompactTextField, Counts
+from bidaf_plugin.data.fields.compact_text_field import (
+    CompactTextField,
+    Counts,
+    add_counts,
+    count_items,
+)
 
 
 class WindowedTextField(Field[TextFieldTensors]):
@@ -21,7 +26,7 @@ class WindowedTextField(Field[TextFieldTensors]):
     distinct_tokens : `List[Token]`
         Each distinct word of the text.
     word_numbers : `numpy.ndarray`
-        Shape `(num_words,)`: the text, as places in `distinct_tokens`.
+        Shape `(num_words,)`: the text, as indices into `distinct_tokens`.
     windows : `numpy.ndarray`
         Shape `(num_windows, 2)`: first word and one past the last of each window. Without any, the
         tensors have one window, of padding.
@@ -75,15 +80,10 @@ class WindowedTextField(Field[TextFieldTensors]):
         tokens = self._distinct_words.tokens
         for token, count in zip(tokens, numpy.bincount(self.word_numbers).tolist(), strict=True):
             tokens_by_count[count].append(token)
-        for indexer in self.token_indexers.values():
-            for count, tokens in tokens_by_count.items():
-                counted_once: Counts = defaultdict(lambda: defaultdict(int))
-                for token in tokens:
-                    indexer.count_vocab_items(token, counted_once)
-                for namespace, counts in counted_once.items():
-                    totals = counter[namespace]
-                    for item, number in counts.items():
-                        totals[item] += count * number
+        for count, tokens in tokens_by_count.items():
+            counts: Counts = defaultdict(lambda: defaultdict(int))
+            count_items(tokens, self.token_indexers, counts)
+            add_counts(counts, counter, times=count)
 
     @overrides
     def index(self, vocab: Vocabulary) -> None:

@@ -1,26 +1,12 @@
 import random
-from dataclasses import dataclass, field
-from typing import Dict, Hashable, Iterable, Iterator, List, Optional, Sequence, cast
+from typing import Dict, Hashable, Iterable, List, Optional, Sequence, cast
 
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import BatchSampler, Instance
 from allennlp.data.fields import MetadataField, TextField
 from overrides import overrides
 
-# Instances that always come in the same batch, by their places in the data.
-Unit = List[int]
-# Where passages of similar length are few, some that differ more make up this number.
-_MIN_BATCHES_PER_BUCKET = 2
-
-
-@dataclass
-class _Bucket:
-    """Batches of passages of similar length, which may exchange units of the same size."""
-
-    longest_passage: int
-    # Instances per batch.
-    limit: int
-    batches: List[List[Unit]] = field(default_factory=list)
+from bidaf_plugin.data.samplers.batches_by_length import Bucket, Group, flatten, make_buckets
 
 
 @BatchSampler.register("bidaf_bucket")
@@ -72,23 +58,21 @@ class BidafBucketSampler(BatchSampler):
         self._max_tokens = max_tokens
         self._group_passages = group_passages
         self._shuffle = shuffle
-        # Without chance there is nothing to exchange: every batch is a bucket.
-        self._padding_noise = padding_noise if shuffle else 0.0
-        self._min_batches_per_bucket = _MIN_BATCHES_PER_BUCKET if shuffle else 1
+        self._padding_noise = padding_noise
 
     @overrides
     def get_batch_indices(self, instances: Sequence[Instance]) -> Iterable[List[int]]:
-        batches: Iterator[List[Unit]] = (
-            batch
+        question_lengths = _lengths(instances, "question")
+        batches = [
+            flatten(batch)
             for bucket in self._make_buckets(instances)
             for batch in (
-                self._draw_batches(bucket, instances) if self._shuffle else bucket.batches
+                self._draw_batches(bucket, question_lengths) if self._shuffle else bucket.batches
             )
-        )
-        batch_indices = [[index for unit in batch for index in unit] for batch in batches]
+        ]
         if self._shuffle:
-            random.shuffle(batch_indices)
-        return batch_indices
+            random.shuffle(batches)
+        return batches
 
     @overrides
     def get_num_batches(self, instances: Sequence[Instance]) -> int:
@@ -98,67 +82,41 @@ class BidafBucketSampler(BatchSampler):
     def get_batch_size(self) -> Optional[int]:
         return self._batch_size
 
-    def _make_buckets(self, instances: Sequence[Instance]) -> List[_Bucket]:
-        """The buckets, the longest passages first. Nothing here is left to chance."""
-        buckets: List[_Bucket] = []
-        num_in_batch = 0
-        for group in self._sorted_groups(instances):
-            length = len(instances[group[0]].fields["passage"])
-            while group:
-                bucket = buckets[-1] if buckets else None
-                if bucket is None or num_in_batch + min(len(group), bucket.limit) > bucket.limit:
-                    if bucket is None or self._may_end(bucket, length):
-                        bucket = _Bucket(length, self._limit(length))
-                        buckets.append(bucket)
-                    bucket.batches.append([])
-                    num_in_batch = 0
-                unit, group = group[: bucket.limit], group[bucket.limit :]
-                bucket.batches[-1].append(unit)
-                num_in_batch += len(unit)
-        return buckets
-
-    def _sorted_groups(self, instances: Sequence[Instance]) -> List[Unit]:
-        groups: Dict[Hashable, Unit] = {}
-        for index, instance in enumerate(instances):
-            key = _passage_key(instance) if self._group_passages else index
-            groups.setdefault(key, []).append(index)
-        return sorted(
-            groups.values(),
-            key=lambda group: (
-                -len(instances[group[0]].fields["passage"]),
-                -_longest_question(group, instances),
-            ),
+    def _make_buckets(self, instances: Sequence[Instance]) -> List[Bucket]:
+        return make_buckets(
+            _lengths(instances, "passage"),
+            self._batch_size,
+            self._max_tokens,
+            _lengths(instances, "question"),
+            [_passage_key(instance) for instance in instances] if self._group_passages else None,
+            # Without chance there is nothing to exchange: every batch is a bucket.
+            padding_noise=self._padding_noise if self._shuffle else 0.0,
+            min_batches=2 if self._shuffle else 1,
         )
 
-    def _limit(self, longest_passage: int) -> int:
-        if self._max_tokens is None:
-            return self._batch_size
-        return max(1, min(self._batch_size, self._max_tokens // max(1, longest_passage)))
-
-    def _may_end(self, bucket: _Bucket, next_length: int) -> bool:
-        return (
-            len(bucket.batches) >= self._min_batches_per_bucket
-            and next_length < (1 - self._padding_noise) * bucket.longest_passage
-        )
-
-    def _draw_batches(self, bucket: _Bucket, instances: Sequence[Instance]) -> List[List[Unit]]:
+    def _draw_batches(self, bucket: Bucket, question_lengths: List[int]) -> List[List[Group]]:
         """
-        The batches of a bucket with other units of the same sizes, so that they hold what they held
-        before. Units with questions of similar length come together.
+        The batches of a bucket with other groups of the same sizes, so that they hold what they held
+        before. Groups with questions of similar length come together.
         """
-        units_by_size: Dict[int, List[Unit]] = {}
+        groups_of_size: Dict[int, List[Group]] = {}
         for batch in bucket.batches:
-            for unit in batch:
-                units_by_size.setdefault(len(unit), []).append(unit)
-        drawn = {
-            size: iter(sorted(units, key=lambda unit: self._noisy_question_length(unit, instances)))
-            for size, units in units_by_size.items()
-        }
-        return [[next(drawn[len(unit)]) for unit in batch] for batch in bucket.batches]
+            for group in batch:
+                groups_of_size.setdefault(len(group), []).append(group)
 
-    def _noisy_question_length(self, unit: Unit, instances: Sequence[Instance]) -> float:
-        noise = random.uniform(-self._padding_noise, self._padding_noise)
-        return _longest_question(unit, instances) * (1 + noise)
+        def noisy_question_length(group: Group) -> float:
+            noise = random.uniform(-self._padding_noise, self._padding_noise)
+            return max(question_lengths[index] for index in group) * (1 + noise)
+
+        drawn = {
+            size: iter(sorted(groups, key=noisy_question_length))
+            for size, groups in groups_of_size.items()
+        }
+        return [[next(drawn[len(group)]) for group in batch] for batch in bucket.batches]
+
+
+def _lengths(instances: Sequence[Instance], name: str) -> List[int]:
+    return [len(cast(TextField, instance.fields[name])) for instance in instances]
 
 
 def _passage_key(instance: Instance) -> Hashable:
@@ -168,10 +126,6 @@ def _passage_key(instance: Instance) -> Hashable:
     text = metadata.get("passage") if isinstance(metadata, MetadataField) else None
     if text is None or not len(passage):
         return id(passage)
-    # Not the field: a data loader with workers sends every question with a copy of its own. Place and
+    # Not the field: a data loader with workers sends every question with a copy of its own. Start and
     # length tell pieces of a long text apart.
     return text, passage.tokens[0].idx, len(passage)
-
-
-def _longest_question(unit: Unit, instances: Sequence[Instance]) -> int:
-    return max(len(instances[index].fields["question"]) for index in unit)

@@ -1,8 +1,26 @@
+"""
+The distinct words of many texts, and the lock of all tables of words.
+"""
+
+import os
+from threading import RLock
 from typing import Any, Dict, Iterable, List
 
 import numpy
 
-from bidaf_plugin.data.tokenizers.tables_lock import TABLES_LOCK
+# Tables of words grow while they are read, so that one thread at a time may use them. One lock serves
+# all, because work on tables is Python's own and hence never parallel; and because it belongs to no
+# object, tokenizers, lexicons and indexers can be pickled and copied. It can be taken again by the
+# thread that has it: a table of chunks uses a lexicon.
+TABLES_LOCK = RLock()
+
+# A process is forked while no other thread holds the lock. Otherwise the child would wait for ever, and
+# its tables would be as that thread had left them.
+os.register_at_fork(
+    before=TABLES_LOCK.acquire,
+    after_in_parent=TABLES_LOCK.release,
+    after_in_child=TABLES_LOCK.release,
+)
 
 
 class Lexicon:
@@ -30,19 +48,15 @@ class Lexicon:
     def __len__(self) -> int:
         return len(self.words)
 
-    def number(self, word: str) -> int:
-        """The number of a word, which is taken in if it is new."""
-        with TABLES_LOCK:
-            return self.take_in(word)
-
     def numbers(self, words: Iterable[str]) -> numpy.ndarray:
-        # Where the words come from may take its time.
+        """The number of each word. New words are added."""
+        # Before the lock is taken: where the words come from may take its time.
         words = list(words)
         with TABLES_LOCK:
-            return numpy.fromiter(map(self.take_in, words), numpy.int32, len(words))
+            return numpy.fromiter(map(self.number, words), numpy.int32, len(words))
 
-    def take_in(self, word: str) -> int:
-        """The same as `number`, for threads that hold the lock."""
+    def number(self, word: str) -> int:
+        """The number of one word, for threads that hold the lock."""
         number = self._number_of_word.get(word)
         if number is None:
             number = len(self.words)

@@ -1,11 +1,33 @@
 from collections.abc import Sequence
-from typing import Any, Iterator, List, Tuple, Union, overload
+from typing import Any, Iterator, List, NamedTuple, Tuple, Union, overload
 
 import numpy
+from allennlp.common.checks import ConfigurationError
 from allennlp.data import Token
 
 from bidaf_plugin.data.tokenizers.lexicon import Lexicon
-from bidaf_plugin.data.tokenizers.token_table import TokenTable
+
+
+class TokenTable(NamedTuple):
+    """
+    The tokens of many texts, one after the other, in columns: 12 bytes per token, where a `Token`
+    takes about 200.
+
+    # Parameters
+
+    lexicon : `Lexicon`
+    word_numbers : `numpy.ndarray`
+        The words, as their numbers in `lexicon`.
+    starts : `numpy.ndarray`
+        The first character of each token in its text.
+    ends : `numpy.ndarray`
+        One past the last character of each token in its text.
+    """
+
+    lexicon: Lexicon
+    word_numbers: numpy.ndarray
+    starts: numpy.ndarray
+    ends: numpy.ndarray
 
 
 class TextTokens(Sequence):
@@ -23,6 +45,7 @@ class TextTokens(Sequence):
         One past the last row.
     """
 
+    # Not three slices of the table: these would take as much memory as the tokens of a question.
     __slots__ = ["text", "_table", "_first_row", "_end_row"]
 
     def __init__(self, text: str, table: TokenTable, first_row: int, end_row: int) -> None:
@@ -51,7 +74,7 @@ class TextTokens(Sequence):
         return self._table.ends[self._first_row : self._end_row]
 
     def words(self) -> List[str]:
-        words = self._table.lexicon.words
+        words = self.lexicon.words
         return [words[number] for number in self.word_numbers.tolist()]
 
     def __len__(self) -> int:
@@ -67,19 +90,15 @@ class TextTokens(Sequence):
     def __getitem__(self, index: slice) -> "TextTokens": ...
 
     def __getitem__(self, index: Union[int, slice]) -> Union[Token, "TextTokens"]:
-        if isinstance(index, slice):
-            first, end, step = index.indices(len(self))
-            if step != 1:
+        rows = range(self._first_row, self._end_row)[index]
+        if isinstance(rows, range):
+            if rows.step != 1:
                 raise IndexError("tokens of a text are taken in one piece")
-            first_row = self._first_row + first
-            return TextTokens(
-                self.text, self._table, first_row, max(first_row, self._first_row + end)
-            )
-        row = range(self._first_row, self._end_row)[index]
+            return TextTokens(self.text, self._table, rows.start, max(rows.start, rows.stop))
         return Token(
-            self.lexicon.words[self._table.word_numbers[row]],
-            int(self._table.starts[row]),
-            int(self._table.ends[row]),
+            self.lexicon.words[self._table.word_numbers[rows]],
+            int(self._table.starts[rows]),
+            int(self._table.ends[rows]),
         )
 
     def __str__(self) -> str:
@@ -107,3 +126,28 @@ def _receive(text: str, starts: numpy.ndarray, ends: numpy.ndarray) -> TextToken
     words = (text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True))
     table = TokenTable(_RECEIVED_WORDS, _RECEIVED_WORDS.numbers(words), starts, ends)
     return TextTokens(text, table, 0, len(starts))
+
+
+def with_offsets(tokens: Sequence[Token], text: str) -> Sequence[Token]:
+    """Tokens that know where they stand in their text, which not every tokenizer says."""
+    if isinstance(tokens, TextTokens) or all(token.idx_end is not None for token in tokens):
+        return tokens
+    end = 0
+    for token in tokens:
+        word = token.ensure_text()
+        start = text.find(word, end) if token.idx is None else token.idx
+        end = start + len(word)
+        if text[max(start, 0) : end] != word:
+            raise ConfigurationError(
+                f"the tokenizer made {word!r} of {text!r:.80}, where it is not to be found: answers can "
+                "only be cut from a text whose words are left as they are"
+            )
+        token.idx, token.idx_end = start, end
+    return tokens
+
+
+def character_offsets(tokens: Sequence[Token]) -> Tuple[List[int], List[int]]:
+    """The first character of each token, and one past its last."""
+    if isinstance(tokens, TextTokens):
+        return tokens.starts.tolist(), tokens.ends.tolist()
+    return [token.idx for token in tokens], [token.idx_end for token in tokens]

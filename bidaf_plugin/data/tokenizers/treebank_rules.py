@@ -1,9 +1,8 @@
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Dict, Iterator, List, cast
 
-from bidaf_plugin.data.tokenizers.plain_chunks import PlainChunks
+from bidaf_plugin.data.tokenizers.word_cutter import PlainChunks
 
 if TYPE_CHECKING:
     from spacy.tokenizer import Tokenizer
@@ -36,9 +35,6 @@ class TreebankRules:
     The Penn Treebank rules of spaCy's English rule tokenizer. Chunks that are plain enough are not sent
     through it: see `PlainChunks`. The results are the same.
     """
-
-    # Raised by hand when the results change, for caches of them; spaCy's rules have its version.
-    version = f"2, spacy {version('spacy')}"
 
     def __init__(self) -> None:
         self._spacy_tokenizer = load_spacy_tokenizer()

@@ -1,6 +1,10 @@
+"""
+Cutting text into words without spaCy or AllenNLP: exported models do it with this file, too.
+"""
+
 import re
-from itertools import chain
-from typing import Callable, List, Tuple
+from itertools import accumulate
+from typing import Callable, List, Mapping, Optional, Sequence, Set, Tuple
 
 # The characters at which the authors cut the words of a context once more, keeping each as a word:
 # hyphen, minus, em and en dash, slash, tilde, straight and curly quotes, degree sign.
@@ -18,6 +22,23 @@ CHUNK_PATTERN = re.compile(r"\S+")
 # square of the length: of a hundred thousand brackets or emoji they would never come back. Chunks of
 # SQuAD have at most 39.
 MAX_CHUNK_LENGTH = 100
+
+_OPENING = "\"'(\\[“‘$£€"
+_CLOSING = ",;:?!)\\]\"'”’"
+_JOINT = "[-–—/]"
+_WORD = r"(?:[^\W\d_]+\d*|\d+(?:[.,]\d+)*(?:s|st|nd|rd|th)?)"
+# Chunks of which the result is known: marks, a word or number (or several, joined), a possessive, marks.
+_PLAIN_CHUNK = re.compile(
+    rf"""
+    ([{_OPENING}]*)
+    ({_WORD}(?:(?<=[A-Za-z0-9]){_JOINT}(?=[A-Za-z0-9]){_WORD})*)
+    ('s|’s)?
+    ((?:[{_CLOSING}]|(?<=\d)%|(?<=[a-z\d%{_CLOSING}])\.|(?<=[A-Z][A-Z])\.)*)
+    """,
+    re.VERBOSE,
+)
+# Where spaCy cuts joined words and numbers.
+_CUT_JOINT = re.compile(rf"((?<=[A-Za-z0-9]){_JOINT}(?=[A-Za-z])|(?<=\d)-(?=\d))")
 
 
 class WordCutter:
@@ -43,8 +64,6 @@ class WordCutter:
     def cut(self, text: str) -> List[Tuple[int, str]]:
         """The words of a text with their offsets."""
         # Treebank rules never look across a blank, so each run of non-blanks stands alone.
-        if text.split() == [text]:
-            return self._cut_chunk(text, 0)
         return [
             word
             for match in CHUNK_PATTERN.finditer(text)
@@ -53,32 +72,26 @@ class WordCutter:
 
     def _cut_chunk(self, chunk: str, offset: int) -> List[Tuple[int, str]]:
         words = []
-        parts = (
-            chunk[start : start + MAX_CHUNK_LENGTH]
-            for start in range(0, len(chunk), MAX_CHUNK_LENGTH)
-        )
-        for piece in chain.from_iterable(map(self._cut_part, parts)):
-            if not self._split_compounds or len(piece) == 1 or piece.isalnum():
-                words.append((offset, piece))
-            else:
-                words += _split_at_separators(offset, piece)
-            offset += len(piece)
+        for start in range(0, len(chunk), MAX_CHUNK_LENGTH):
+            pieces = self._apply_rules(chunk[start : start + MAX_CHUNK_LENGTH])
+            for piece in _join_compounds(pieces) if self._whole_compounds else pieces:
+                if not self._split_compounds or len(piece) == 1 or piece.isalnum():
+                    words.append((offset, piece))
+                else:
+                    words += _split_at_separators(offset, piece)
+                offset += len(piece)
         return words
 
-    def _cut_part(self, part: str) -> List[str]:
-        pieces = self._apply_rules(part)
-        return _join_compounds(pieces) if self._whole_compounds else pieces
 
-
-def _split_at_separators(offset: int, piece: str) -> List[Tuple[int, str]]:
-    if _CLITIC_PATTERN.fullmatch(piece):
-        return [(offset, piece)]
-    parts = []
-    for part in _SEPARATOR_PATTERN.split(piece):
-        if part:
-            parts.append((offset, part))
-        offset += len(part)
-    return parts
+def _split_at_separators(offset: int, word: str) -> List[Tuple[int, str]]:
+    if _CLITIC_PATTERN.fullmatch(word):
+        return [(offset, word)]
+    words = []
+    for piece in _SEPARATOR_PATTERN.split(word):
+        if piece:
+            words.append((offset, piece))
+        offset += len(piece)
+    return words
 
 
 def _join_compounds(pieces: List[str]) -> List[str]:
@@ -96,3 +109,51 @@ def _join_compounds(pieces: List[str]) -> List[str]:
         else:
             joined.append(piece)
     return joined
+
+
+class PlainChunks:
+    """
+    spaCy applies its regular expressions to every new chunk (text without blanks), which takes most of
+    the time of reading a corpus. Nine in ten chunks are plain enough that the result is known
+    beforehand, and are cut here.
+
+    # Parameters
+
+    special_cases : `Mapping[str, Sequence[str]]`
+        spaCy's strings with pieces of their own, wherever they stand in a chunk: "don't", "Mr.", ":)".
+    """
+
+    def __init__(self, special_cases: Mapping[str, Sequence[str]]) -> None:
+        self._special_cases: Set[str] = set(special_cases)
+        self._divided_words: Set[str] = {
+            chunk for chunk, pieces in special_cases.items() if len(pieces) > 1
+        }
+
+    def cut(self, chunk: str) -> Optional[List[str]]:
+        """The words of a chunk, as spaCy cuts it; None if that is not known beforehand."""
+        if chunk.isalpha() and chunk not in self._divided_words:
+            return [chunk]
+        match = _PLAIN_CHUNK.fullmatch(chunk)
+        if match is None:
+            return None
+        opening, words, possessive, closing = match.groups()
+        pieces = list(opening)
+        pieces += [words] if words.isalnum() else _CUT_JOINT.split(words)
+        if possessive:
+            pieces.append(possessive)
+        pieces += closing
+        return None if self._has_special_case(chunk, pieces) else pieces
+
+    def _has_special_case(self, chunk: str, pieces: List[str]) -> bool:
+        """Whether one piece, or several that follow each other, are a special case to spaCy."""
+        if not self._divided_words.isdisjoint(pieces):
+            return True
+        if len(pieces) == 2:
+            return chunk in self._special_cases
+        ends = list(accumulate(map(len, pieces)))
+        starts = [0, *ends]
+        return any(
+            chunk[starts[first] : end] in self._special_cases
+            for first in range(len(pieces))
+            for end in ends[first + 1 :]
+        )

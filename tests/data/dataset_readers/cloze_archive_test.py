@@ -6,8 +6,8 @@ import pytest
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers import cloze_archive
-from bidaf_plugin.data.dataset_readers.bad_questions import BadQuestions
 from bidaf_plugin.data.dataset_readers.cloze_files import Shard, iterate_questions
+from bidaf_plugin.data.dataset_readers.cloze_question import BadQuestions
 from tests.cloze_helpers import STRICT, ids, numbered, write_tar
 
 

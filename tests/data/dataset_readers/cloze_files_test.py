@@ -8,9 +8,9 @@ import pytest
 from bidaf_plugin.commands.pack_cloze import pack
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers import cloze_files
-from bidaf_plugin.data.dataset_readers.bad_questions import BadQuestions
 from bidaf_plugin.data.dataset_readers.cloze_files import Shard, iterate_questions
-from tests.cloze_helpers import STRICT, ids, numbered, write_folder, write_tar
+from bidaf_plugin.data.dataset_readers.cloze_question import BadQuestions
+from tests.cloze_helpers import STRICT, ids, numbered, write_folder
 from tests.helpers import REAL_DATA, needs_real_data
 
 
@@ -128,20 +128,6 @@ class TestIterateQuestions:
         with pytest.raises(DataError, match="noise: neither a folder, nor a tar") as raised:
             ids(tmp_path / "noise")
         assert "\n" not in str(raised.value)
-
-    def test_what_is_not_wanted_is_not_read(
-        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        archive = write_tar(tmp_path / "archive", [f"x/{id}.question" for id in numbered(7)])
-        packed = tmp_path / "packed"
-        pack(str(folder), str(packed))
-        opened: List[str] = []
-        monkeypatch.setattr(cloze_files, "_read_file", noting(opened, cloze_files._read_file))
-        for path in (folder, archive, packed):
-            assert ids(path, Shard(1, 2), False, lambda id: id > "q0003") == (
-                ["q0004", "q0005", "q0006"] if path == packed else ["q0005"]
-            )
-        assert opened == [str(folder / "q0005.question")]
 
     def test_only_archives_have_folders_behind_an_exclamation_mark(
         self, folder: Path, tmp_path: Path

@@ -1,4 +1,5 @@
 from itertools import islice
+from pathlib import Path
 from typing import List
 
 import pytest
@@ -145,6 +146,15 @@ class TestBidafSquadReader:
 
         with pytest.raises(ConfigurationError, match="'orchard' of .*left as they are"):
             list(BidafSquadReader(LowerCase()).read(TINY_SQUAD))
+
+    def test_a_cache_folder_of_earlier_configs_has_no_effect(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        for folder, num_warnings in ((None, 0), (str(tmp_path / "cache"), 1)):
+            params = Params({"type": "bidaf_squad", "cache_dir": folder})
+            assert len(list(DatasetReader.from_params(params).read(TINY_SQUAD))) == 5
+            assert caplog.text.count("cache_dir has no effect any more") == num_warnings
+        assert not list(tmp_path.iterdir())
 
     def test_max_instances(self) -> None:
         assert len(list(BidafSquadReader(max_instances=2).read(TINY_SQUAD))) == 2

@@ -2,8 +2,7 @@ import os
 import time
 from threading import Event, Thread
 
-from bidaf_plugin.data.tokenizers import Lexicon
-from bidaf_plugin.data.tokenizers.tables_lock import TABLES_LOCK
+from bidaf_plugin.data.tokenizers.lexicon import TABLES_LOCK, Lexicon
 from tests.thread_helpers import run_together
 
 
@@ -22,7 +21,6 @@ class TestLexicon:
     def test_numbers_words_in_the_order_in_which_they_come(self) -> None:
         lexicon = Lexicon(["b", "a"])
         assert lexicon.numbers(["a", "c", "b", "c"]).tolist() == [1, 2, 0, 2]
-        assert lexicon.number("c") == 2
         assert lexicon.words == ["b", "a", "c"]
         assert len(lexicon) == 3
 
@@ -30,7 +28,9 @@ class TestLexicon:
         lexicon = Lexicon()
         # Each meets the words in another order.
         orders = [WORDS[50 * thread :] + WORDS[: 50 * thread] for thread in range(4)]
-        found = run_together(lambda thread: list(map(lexicon.number, orders[thread])), 4)
+        found = run_together(
+            lambda thread: [lexicon.numbers([word])[0] for word in orders[thread]], 4
+        )
         for words, numbers in zip(orders, found, strict=True):
             assert [lexicon.words[number] for number in numbers] == words
         assert len(lexicon) == len(WORDS)

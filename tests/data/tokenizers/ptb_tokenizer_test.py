@@ -1,15 +1,31 @@
-from typing import List
+import pickle
+from copy import deepcopy
+from typing import List, Tuple
 
 import pytest
 from allennlp.common.checks import ConfigurationError
 from nltk.tokenize import TreebankWordTokenizer
 
 from bidaf_plugin.data.tokenizers import PtbTokenizer
+from bidaf_plugin.data.tokenizers.ptb_tokenizer import ChunkTable
+from tests.thread_helpers import run_together
+
+NUM_THREADS = 4
 
 
 def words(text: str, split_compounds: bool = True, whole_compounds: bool = False) -> List[str]:
     tokenizer = PtbTokenizer(split_compounds, whole_compounds=whole_compounds)
     return [str(token) for token in tokenizer.tokenize(text)]
+
+
+def texts_of(thread: int) -> List[str]:
+    """Texts with words that no other text has, and with words that all have."""
+    return [f"It is number-{number} of thread{thread}, word{number}!" for number in range(300)]
+
+
+def cut(chunk: str) -> List[Tuple[int, str]]:
+    """A chunk and its last letter."""
+    return [(0, chunk), (len(chunk) - 1, chunk[-1])]
 
 
 class TestPtbTokenizer:
@@ -74,8 +90,10 @@ class TestPtbTokenizer:
     def test_the_memory_of_chunks_is_bounded_and_changes_nothing(self) -> None:
         small = PtbTokenizer(max_cached_chunks=2)
         text = "one two-three four. one two-three five"
-        assert [t.text for t in small.tokenize(text)] == words(text)
-        assert len(small._pieces_of_chunk) <= 2
+        for _ in range(3):
+            assert [t.text for t in small.tokenize(text)] == words(text)
+            # Those of the last text.
+            assert len(small._chunk_table) == 4
 
     @pytest.mark.parametrize("whole_compounds", [True, False])
     @pytest.mark.parametrize("character", ["(", "'", "🎉", ",", "a", "1-"])
@@ -92,7 +110,6 @@ class TestPtbTokenizer:
         assert max(len(token.text) for token in tokens) <= 100
         assert list(tokens) == tokenizer.tokenize(text)
         # Nor is the memory filled with them.
-        assert not tokenizer._pieces_of_chunk
         tokenizer.batch_tokenize(["a"])
         assert len(tokenizer._chunk_table) == 1
 
@@ -118,3 +135,65 @@ class TestPtbTokenizer:
             assert [list(tokens) for tokens in together] == alone
             assert [tokens.text for tokens in together] == texts
         assert tokenizer.batch_tokenize([]) == []
+
+
+class TestChunkTable:
+    def test_threads_get_what_one_alone_would_get(self) -> None:
+        shared = PtbTokenizer()
+        found = run_together(
+            lambda thread: [shared.batch_tokenize([text])[0] for text in texts_of(thread)],
+            NUM_THREADS,
+        )
+        for thread, texts in enumerate(found):
+            alone = PtbTokenizer().batch_tokenize(texts_of(thread))
+            assert [list(tokens) for tokens in texts] == [list(tokens) for tokens in alone]
+
+    @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+    @pytest.mark.parametrize("num_words_before", [0, 1])
+    def test_an_interrupt_leaves_the_table_as_it_was(
+        self, error: type, num_words_before: int
+    ) -> None:
+        fails = True
+
+        def cut_or_fail(chunk: str):  # type: ignore[no-untyped-def]
+            words = cut(chunk)
+            if chunk == "bad" and fails:
+                yield from words[:num_words_before]
+                raise error
+            yield from words
+
+        table = ChunkTable(cut_or_fail)
+        table.tokenize(["one two"])
+        with pytest.raises(error):
+            table.tokenize(["three bad four"])
+        fails = False
+        (tokens,) = table.tokenize(["four bad two"])
+        (expected,) = ChunkTable(cut).tokenize(["four bad two"])
+        assert list(tokens) == list(expected)
+        assert "bad" in table
+
+    def test_an_interrupt_between_two_columns_leaves_the_table_as_it_was(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        table = ChunkTable(cut)
+        number = table._lexicon.number
+
+        def number_or_fail(word: str) -> int:
+            if word == "d":
+                raise KeyboardInterrupt
+            return number(word)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(table._lexicon, "number", number_or_fail)
+            with pytest.raises(KeyboardInterrupt):
+                table.tokenize(["one bad"])
+        (tokens,) = table.tokenize(["two bad one"])
+        assert tokens.words() == ["two", "o", "bad", "d", "one", "e"]
+
+    def test_a_tokenizer_can_be_copied_and_pickled(self) -> None:
+        tokenizer = PtbTokenizer()
+        (expected,) = tokenizer.batch_tokenize(["It didn't rain."])
+        for copied in (deepcopy(tokenizer), pickle.loads(pickle.dumps(tokenizer))):
+            copied.batch_tokenize(["Something else."])
+            (tokens,) = copied.batch_tokenize(["It didn't rain."])
+            assert list(tokens) == list(expected)

@@ -4,7 +4,7 @@ import pickle
 import pytest
 from allennlp.common.util import sanitize
 
-from bidaf_plugin.data.fields import QuestionMetadata
+from bidaf_plugin.data.dataset_readers.squad_instances import QuestionMetadata
 from bidaf_plugin.data.tokenizers import PtbTokenizer
 
 QUESTION, PASSAGE = "Who?", "It was Ada."
