@@ -11,7 +11,7 @@ import torch
 from allennlp.common import Params
 from overrides import overrides
 
-from bidaf_plugin.analysis.learning_curves import Measurement, plot_curves, read_measurements
+from bidaf_plugin.analysis.variants import Measurement, plot_curves, read_measurements
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.commands.study import PAPER_SCORES
 from bidaf_plugin.common.errors import DataError
@@ -136,9 +136,10 @@ def write_results(run: str, folder: str) -> str:
     `str`
         The text of README.md.
     """
-    from bidaf_plugin.analysis.nbest_files import find_best_spans, passages_of, write_nbest
+    from bidaf_plugin.analysis.answering import find_best_spans
+    from bidaf_plugin.analysis.prediction_files import write_nbest
     from bidaf_plugin.analysis.score_report import report_as_json, score_file
-    from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
+    from bidaf_plugin.analysis.squad_files import passages_of, read_gold_paragraphs
     from bidaf_plugin.archives.load import load_span_predictor
 
     with open(os.path.join(run, "config.json"), encoding="utf-8") as file:

@@ -7,19 +7,17 @@ from typing import Any, Dict, List, Tuple
 from allennlp.common import Params
 from overrides import overrides
 
-from bidaf_plugin.analysis.finished_runs import (
-    format_variants,
-    read_finished_runs,
-    summarize_variants,
-)
-from bidaf_plugin.analysis.learning_curves import (
+from bidaf_plugin.analysis.variants import (
     Measurement,
     curves_as_csv,
+    format_variants,
     plot_curves,
     ranked,
+    read_finished_runs,
     read_measurements,
     score_label,
     score_names,
+    summarize_variants,
 )
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from bidaf_plugin.analysis.learning_curves import Measurement
+from bidaf_plugin.analysis.variants import Measurement
 from bidaf_plugin.commands.reproduce import (
     make_config,
     train,

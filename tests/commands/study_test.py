@@ -4,7 +4,7 @@ from typing import Any, List
 
 import pytest
 
-from bidaf_plugin.analysis.learning_curves import Measurement, read_measurements
+from bidaf_plugin.analysis.variants import Measurement, read_measurements
 from bidaf_plugin.commands.study import (
     PAPER_SCORES,
     find_variants,
