@@ -57,12 +57,8 @@ def answer_paragraphs(
 def write_answers(path: str, answers: Sequence[JsonDict]) -> List[str]:
     """
     Writes the records of answers as an official prediction file, and beside it what else they have:
-    `n_best` lists and no-answer probabilities.
-
-    # Returns
-
-    `List[str]`
-        The paths of the files. The prediction file is written last: if it is there, all are.
+    `n_best` lists and no-answer probabilities. The prediction file is written last: if it is there, all
+    are. Returns the paths of the files.
     """
     paths = []
     for key, kind in (("n_best", "nbest"), ("no_answer_probability", "na_prob")):

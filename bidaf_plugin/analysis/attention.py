@@ -113,16 +113,7 @@ def find_attention(
 ) -> Attention:
     """
     Answers a question and keeps what the attention layer does meanwhile. With several hops it is
-    that of the last.
-
-    # Parameters
-
-    predictor : `SpanPredictor`
-    question : `str`
-    passage : `str`
-    id : `str`, optional (default = `""`)
-    answers : `Sequence[Answer]`, optional (default = `()`)
-        The gold answers, if they are known.
+    that of the last. `answers` are the gold answers, if they are known.
     """
     check_record({"question": question, "passage": passage})
     instance = predictor._dataset_reader.text_to_instance(question, passage, id=id, answers=answers)

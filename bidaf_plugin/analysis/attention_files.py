@@ -41,12 +41,8 @@ def write_attention(
     attention: Attention, folder: str, threshold: float = 0.5, whole_passage: bool = False
 ) -> List[str]:
     """
-    Writes a picture (.png, .svg), a page (.html) and the numbers (.json, .csv).
-
-    # Returns
-
-    `List[str]`
-        Their paths: the id of the question, in `folder`.
+    Writes a picture (.png, .svg), a page (.html) and the numbers (.json, .csv), called by the id of the
+    question, into `folder`, and returns their paths.
     """
     path = os.path.join(folder, file_name(attention.id))
     paths = save_figure(draw_attention(attention, threshold, whole_passage), path)
@@ -167,12 +163,7 @@ def draw_attention(
     lines as they need and a page has; under it the weights of the passage words; and for each question
     word the passage words whose attention to it is at least `threshold`.
 
-    # Parameters
-
-    attention : `Attention`
-    threshold : `float`, optional (default = `0.5`)
-    whole_passage : `bool`, optional (default = `False`)
-        Show all lines, even if they take more than a page.
+    With `whole_passage` there are all lines, even if they take more than a page.
     """
     row_labels = [_short(word) for word in attention.question_words]
     if attention.passage_weights is not None:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy
-import torch
 from allennlp.common.util import JsonDict
 from scipy.optimize import minimize_scalar
 
@@ -88,10 +87,9 @@ def collect_logits(
     """
     logits_by_id: Dict[str, Logits] = {}
 
-    def keep(model: torch.nn.Module, inputs: Any, output_dict: Dict[str, Any]) -> None:
-        logits_by_id.update(_logits_of_batch(output_dict))
-
-    hook = predictor._model.register_forward_hook(keep)
+    hook = predictor._model.register_forward_hook(
+        lambda model, inputs, output_dict: logits_by_id.update(_logits_of_batch(output_dict))
+    )
     try:
         answers = answer_paragraphs(predictor, paragraphs, batch_size)
     finally:
@@ -110,20 +108,20 @@ def collect_logits(
 
 
 def _logits_of_batch(output_dict: Dict[str, Any]) -> Dict[str, Logits]:
-    metadata = output_dict["metadata"]
-    sides: List[List[numpy.ndarray]] = []
-    for side, name in enumerate(("span_start_logits", "span_end_logits")):
-        # Shape: (batch_size, passage_length)
-        batch = output_dict[name].detach().cpu().numpy()
-        rows = [
-            row[: len(item["passage_tokens"])] for row, item in zip(batch, metadata, strict=True)
-        ]
+    # Shape: (batch_size, passage_length) for both
+    start_logits, end_logits = (
+        output_dict[f"span_{side}_logits"].detach().cpu().numpy() for side in ("start", "end")
+    )
+    found = {}
+    for row, item in enumerate(output_dict["metadata"]):
+        length = len(item["passage_tokens"])
+        sides = [start_logits[row, :length], end_logits[row, :length]]
         if "no_answer_logits" in output_dict:
-            # Shape: (batch_size, 2)
-            further = output_dict["no_answer_logits"].detach().cpu().numpy()
-            rows = [numpy.append(row, further[index, side]) for index, row in enumerate(rows)]
-        sides.append([row - row.max() for row in rows])
-    return {item["id"]: pair for item, pair in zip(metadata, zip(*sides, strict=True), strict=True)}
+            # Shape: (2,)
+            further = output_dict["no_answer_logits"][row].detach().cpu().numpy()
+            sides = [numpy.append(side, logit) for side, logit in zip(sides, further, strict=True)]
+        found[item["id"]] = (sides[0] - sides[0].max(), sides[1] - sides[1].max())
+    return found
 
 
 def _best_score(answer: JsonDict, logits: Logits) -> float:
@@ -188,10 +186,8 @@ def calibration_bins(
 
 def expected_calibration_error(bins: List[Bin]) -> float:
     """How far confidence and accuracy are apart, on average over the answers."""
-    total = sum(item.num_answers for item in bins)
-    return (
-        sum(item.num_answers * abs(item.accuracy - item.mean_confidence) for item in bins) / total
-    )
+    errors = [item.num_answers * abs(item.accuracy - item.mean_confidence) for item in bins]
+    return sum(errors) / sum(item.num_answers for item in bins)
 
 
 def describe_calibration(logits: AnswerLogits, temperature: float) -> str:
@@ -200,16 +196,11 @@ def describe_calibration(logits: AnswerLogits, temperature: float) -> str:
     after = calibration_bins(logits.confidences(temperature), logits.is_right)
     rows = [["confidence", "before", "mean", "right", "after", "mean", "right"]]
     for pair in zip(before, after, strict=True):
-        cells = [
-            cell
-            for item in pair
-            for cell in (
-                [f"{item.num_answers:,}", f"{item.mean_confidence:.3f}", f"{item.accuracy:.3f}"]
-                if item.num_answers
-                else ["0", "", ""]
-            )
-        ]
-        rows.append([f"{pair[0].low:.2f}-{pair[0].high:.2f}", *cells])
+        row = [f"{pair[0].low:.2f}-{pair[0].high:.2f}"]
+        for item in pair:
+            means = (f"{item.mean_confidence:.3f}", f"{item.accuracy:.3f}")
+            row += [f"{item.num_answers:,}", *(means if item.num_answers else ("", ""))]
+        rows.append(row)
     return (
         f"{align_columns(rows)}\n\nexpected calibration error on {len(logits.is_right):,} questions: "
         f"{expected_calibration_error(before):.4f} before, {expected_calibration_error(after):.4f} after"

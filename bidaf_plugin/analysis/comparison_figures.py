@@ -120,13 +120,7 @@ def _add_venn_legend(figure: "Figure", comparison: Comparison) -> None:
 
 def draw_first_words(comparison: Comparison, score: str = "em") -> "Figure":
     """
-    The scores of each system for the 10 most frequent first words of questions (Figure 2c).
-
-    # Parameters
-
-    comparison : `Comparison`
-    score : `str`, optional (default = `"em"`)
-        "em" or "f1".
+    The scores of each system, "em" or "f1", for the 10 most frequent first words of questions (Figure 2c).
     """
     groups = {
         name: system.breakdown["first word"][:NUM_FIRST_WORDS]

@@ -18,38 +18,22 @@ _LONGEST_LABEL = 16
 
 def write_comparison(comparison: Comparison, data: str, folder: str, score: str) -> List[str]:
     """
-    Writes both figures and all numbers.
-
-    # Parameters
-
-    comparison : `Comparison`
-    data : `str`
-        The name of the data, to be remembered.
-    folder : `str`
-    score : `str`
-        What the bars of first_words.png show, "em" or "f1".
-
-    # Returns
-
-    `List[str]`
-        The paths of the files.
+    Writes both figures and all numbers, and returns the paths of the files. `data` is the name of the data;
+    the bars of first_words.png show `score`, "em" or "f1".
     """
     os.makedirs(folder, exist_ok=True)
-    tables = {
-        "venn": venn_rows(comparison),
-        "first_words": first_word_rows(comparison),
-        "agreement": agreement_rows(comparison),
-        "questions": question_rows(comparison),
-    }
-    paths = []
-    for name, rows in tables.items():
-        paths.append(os.path.join(folder, f"{name}.csv"))
-        write_csv(paths[-1], rows)
-    paths.append(os.path.join(folder, "comparison.json"))
-    write_json(paths[-1], as_json(comparison, data))
-    paths += save_figure(draw_venn(comparison), os.path.join(folder, "venn"))
-    paths += save_figure(draw_first_words(comparison, score), os.path.join(folder, "first_words"))
-    return paths
+    path = os.path.join(folder, "")
+    write_csv(f"{path}venn.csv", venn_rows(comparison))
+    write_csv(f"{path}first_words.csv", first_word_rows(comparison))
+    write_csv(f"{path}agreement.csv", agreement_rows(comparison))
+    write_csv(f"{path}questions.csv", question_rows(comparison))
+    write_json(f"{path}comparison.json", as_json(comparison, data))
+    return [
+        *(f"{path}{name}.csv" for name in ("venn", "first_words", "agreement", "questions")),
+        f"{path}comparison.json",
+        *save_figure(draw_venn(comparison), f"{path}venn"),
+        *save_figure(draw_first_words(comparison, score), f"{path}first_words"),
+    ]
 
 
 def venn_rows(comparison: Comparison) -> List[List[Any]]:

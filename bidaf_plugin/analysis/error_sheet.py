@@ -5,9 +5,8 @@ sort wrong answers into them, and what they found.
 
 import csv
 import io
-from collections import Counter
 from os import PathLike
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union
+from typing import Dict, List, NamedTuple, Optional, Sequence, Union
 
 from bidaf_plugin.analysis.html import render
 from bidaf_plugin.analysis.tables import FORMULA, align_columns
@@ -131,22 +130,9 @@ def sheet_rows(sample: Sequence[AnsweredQuestion]) -> List[Dict[str, str]]:
 
 def sheet_as_html(sample: Sequence[AnsweredQuestion], title: str, description: str) -> str:
     """
-    A page to read, tick and download the filled sheet from.
-
-    # Parameters
-
-    sample : `Sequence[AnsweredQuestion]`
-    title : `str`
-    description : `str`
-        Where the sample comes from. The page keeps what was ticked under this name when it is closed.
+    A page to read, tick and download the filled sheet from. When it is closed it keeps what was ticked, under
+    the `description`, which says where the sample comes from.
     """
-    data: Dict[str, Any] = {
-        "key": description,
-        "columns": COLUMNS,
-        "formula": FORMULA.pattern,
-        "rows": sheet_rows(sample),
-        "classes": [error_class.name for error_class in ERROR_CLASSES],
-    }
     return render(
         "errors.html",
         title=title,
@@ -154,7 +140,13 @@ def sheet_as_html(sample: Sequence[AnsweredQuestion], title: str, description: s
         sample=sample,
         classes=ERROR_CLASSES,
         boundaries=IMPRECISE_BOUNDARIES.name,
-        data=data,
+        data={
+            "key": description,
+            "columns": COLUMNS,
+            "formula": FORMULA.pattern,
+            "rows": sheet_rows(sample),
+            "classes": [error_class.name for error_class in ERROR_CLASSES],
+        },
     )
 
 
@@ -174,7 +166,7 @@ def read_sheet(path: Union[str, PathLike]) -> ErrorCounts:
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count))
     if "class" not in (reader.fieldnames or ()):
         raise DataError(f"{path}: expected a CSV file with a column 'class', found {header!r:.80}")
-    counts = Counter({error_class.name: 0 for error_class in ERROR_CLASSES})
+    counts = {error_class.name: 0 for error_class in ERROR_CLASSES}
     num_unsorted = 0
     try:
         for row in reader:
@@ -185,14 +177,13 @@ def read_sheet(path: Union[str, PathLike]) -> ErrorCounts:
             elif not value:
                 num_unsorted += 1
             else:
-                names = ", ".join(error_class.name for error_class in ERROR_CLASSES)
                 raise DataError(
-                    f"{path}, line {reader.line_num}: the class {value!r:.60} is not one of: {names} "
-                    "(or 1 to 6)"
+                    f"{path}, line {reader.line_num}: the class {value!r:.60} is not one of: "
+                    f"{', '.join(counts)} (or 1 to 6)"
                 )
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: not CSV ({error})") from error
-    return ErrorCounts(dict(counts), num_unsorted)
+    return ErrorCounts(counts, num_unsorted)
 
 
 def error_table(counts: ErrorCounts) -> str:

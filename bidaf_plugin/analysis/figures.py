@@ -3,9 +3,10 @@ What all pictures share: how they look, how they are written, how curves are dra
 """
 
 import io
-import math
 from itertools import cycle
 from typing import TYPE_CHECKING, List, Mapping, Sequence, Tuple
+
+import numpy
 
 from bidaf_plugin.common.files import open_atomically
 
@@ -14,12 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Point = Tuple[float, float]
-# Left, bottom, right and top.
-Box = Tuple[float, float, float, float]
 
 # Colours that people tell apart whatever their eyes (Okabe and Ito), also when printed in grey.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
 _DOTS_PER_INCH = 200
+# Of labels: in how many directions from their anchors they may be, and in how many distances.
 _NUM_DIRECTIONS = 16
 _MAX_RINGS = 12
 
@@ -35,14 +35,7 @@ def new_figure(width: float, height: float, is_fixed: bool = False) -> "Figure":
 
 
 def save_figure(figure: "Figure", path: str) -> List[str]:
-    """
-    Writes `path`.png and `path`.svg. The same figure makes the same files.
-
-    # Returns
-
-    `List[str]`
-        Their paths.
-    """
+    """Writes `path`.png and `path`.svg, and returns their paths. The same figure makes the same files."""
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": "bidaf_plugin"}):
@@ -75,7 +68,7 @@ def draw_curves(
     for (name, points), color in zip(curves.items(), cycle(colors), strict=False):
         xs, ys = zip(*points, strict=True)
         axes.plot(xs, ys, marker="o", markersize=3, color=color, label=plain(name))
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
     axes.grid(alpha=0.3)
 
 
@@ -113,44 +106,26 @@ def place_labels(
     `List[Tuple[float, float]]`
         The centres of the labels.
     """
-    boxes: List[Box] = []
-    for anchor, size in zip(anchors, sizes, strict=True):
-        best_cost, best_box = math.inf, _box_around(anchor, size)
+    angles = 2 * numpy.pi * numpy.arange(_NUM_DIRECTIONS) / _NUM_DIRECTIONS
+    # Shape: (num_directions, 2)
+    directions = numpy.stack([numpy.cos(angles), numpy.sin(angles)], axis=1)
+    found: List[numpy.ndarray] = []
+    for anchor, size in zip(numpy.array(anchors), numpy.array(sizes), strict=True):
+        best_cost, best_center = numpy.inf, anchor
         for ring in range(_MAX_RINGS):
-            for box in _boxes_beside(anchor, size, gap * (1 + 1.5 * ring)):
-                is_inside = min(box) >= 0 and box[2] <= picture[0] and box[3] <= picture[1]
-                if is_inside and not any(_overlap(box, other) for other in boxes):
-                    cost = ring + sum(
-                        box[0] <= x <= box[2] and box[1] <= y <= box[3] for x, y in points
-                    )
-                    if cost < best_cost:
-                        best_cost, best_box = cost, box
+            # Shape: (num_directions, 2)
+            centers = anchor + directions * (gap * (1 + 1.5 * ring) + size / 2)
+            low, high = centers - size / 2, centers + size / 2
+            is_free = ((low >= 0) & (high <= picture)).all(axis=1)
+            for other, other_size in zip(found, numpy.array(sizes), strict=False):
+                is_free &= (abs(centers - other) >= (size + other_size) / 2).any(axis=1)
+            # Shape: (num_directions, num_points, 2)
+            is_covered = (low[:, None] <= points) & (points <= high[:, None])
+            costs = numpy.where(is_free, ring + is_covered.all(axis=2).sum(axis=1), numpy.inf)
+            if costs.min() < best_cost:
+                best_cost, best_center = costs.min(), centers[costs.argmin()]
             # No place that is farther away can be better.
             if best_cost <= ring + 1:
                 break
-        boxes.append(best_box)
-    return [((left + right) / 2, (bottom + top) / 2) for left, bottom, right, top in boxes]
-
-
-def _box_around(center: Point, size: Point) -> Box:
-    (x, y), (width, height) = center, size
-    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
-
-
-def _boxes_beside(anchor: Point, size: Point, distance: float) -> List[Box]:
-    """The label in all directions from its anchor, at the same distance."""
-    angles = [2 * math.pi * number / _NUM_DIRECTIONS for number in range(_NUM_DIRECTIONS)]
-    return [
-        _box_around(
-            (
-                anchor[0] + math.cos(angle) * (distance + size[0] / 2),
-                anchor[1] + math.sin(angle) * (distance + size[1] / 2),
-            ),
-            size,
-        )
-        for angle in angles
-    ]
-
-
-def _overlap(box: Box, other: Box) -> bool:
-    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+        found.append(best_center)
+    return [(float(x), float(y)) for x, y in found]

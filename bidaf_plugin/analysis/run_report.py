@@ -43,7 +43,7 @@ class AnswerReport(NamedTuple):
     data : `str`
         The name of the data.
     scores : `Dict[str, float]`
-        The official scores.
+        The official ones.
     breakdown : `Dict[str, List[Row]]`
         By aspect, the rows of a table of groups of questions: label, number of questions, EM and F1.
     sample : `List[AnsweredQuestion]`

@@ -54,15 +54,11 @@ class Saliency(NamedTuple):
     passage: List[SalientWord]
 
     def to_json(self) -> Dict[str, Any]:
-        texts = {"question": self.question, "passage": self.passage}
-        return {
-            "method": self.method,
-            "answer": self.answer,
-            **{
-                name: [{"word": word, "score": round(score, 6)} for _, word, score in words]
-                for name, words in texts.items()
-            },
-        }
+        question, passage = (
+            [{"word": word, "score": round(score, 6)} for _, word, score in words]
+            for words in (self.question, self.passage)
+        )
+        return {**self._asdict(), "question": question, "passage": passage}
 
 
 def find_saliency(
@@ -139,14 +135,7 @@ def format_saliency(saliency: Saliency, number: int = 10) -> str:
 
 
 def write_saliency(saliency: Saliency, question: str, id: str, folder: str) -> List[str]:
-    """
-    Writes a page (.html) and the numbers (.json).
-
-    # Returns
-
-    `List[str]`
-        Their paths.
-    """
+    """Writes a page (.html) and the numbers (.json), and returns their paths."""
     path = os.path.join(folder, file_name(f"{id or 'saliency'}-{saliency.method}"))
     write_atomically(f"{path}.html", render_saliency(saliency, question))
     write_atomically(f"{path}.json", json.dumps(saliency.to_json()) + "\n")
@@ -166,12 +155,4 @@ def render_saliency(saliency: Saliency, question: str) -> str:
 
 def _shades(words: List[SalientWord]) -> List[Dict[str, Any]]:
     largest = max((word.score for word in words), default=0.0) or 1.0
-    return [
-        {
-            "before": word.before,
-            "word": word.word,
-            "score": f"{word.score:.3f}",
-            "shade": f"{word.score / largest:.3f}",
-        }
-        for word in words
-    ]
+    return [{**word._asdict(), "shade": word.score / largest} for word in words]

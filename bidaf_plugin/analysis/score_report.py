@@ -153,18 +153,11 @@ def paired_bootstrap(
     # Differences of F1 that are equal but for rounding errors are one.
     values, counts = numpy.unique(differences.round(12), return_counts=True)
     generator = numpy.random.default_rng(seed)
-    means = numpy.concatenate(
-        [
-            generator.multinomial(
-                num_questions,
-                counts / num_questions,
-                min(_RESAMPLES_AT_ONCE, num_resamples - start),
-            )
-            @ values
-            / num_questions
-            for start in range(0, num_resamples, _RESAMPLES_AT_ONCE)
-        ]
-    )
+    means = numpy.empty(num_resamples)
+    for start in range(0, num_resamples, _RESAMPLES_AT_ONCE):
+        chunk = means[start : start + _RESAMPLES_AT_ONCE]
+        drawn = generator.multinomial(num_questions, counts / num_questions, len(chunk))
+        chunk[:] = drawn @ values / num_questions
     tail = 50.0 * (1 - confidence_level)
     low, high = numpy.percentile(means, [tail, 100 - tail])
     num_against = min((means <= 0).sum(), (means >= 0).sum())

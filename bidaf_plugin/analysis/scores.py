@@ -207,20 +207,14 @@ def find_best_thresholds(
     The largest scores, in percent, that a threshold can bring, and these thresholds: `best_exact`,
     `best_exact_thresh`, `best_f1`, `best_f1_thresh`.
     """
-    best_em, em_threshold = _find_best(scores, probabilities, lambda score: score.em)
-    best_f1, f1_threshold = _find_best(scores, probabilities, lambda score: score.f1)
-    return {
-        "best_exact": best_em,
-        "best_exact_thresh": em_threshold,
-        "best_f1": best_f1,
-        "best_f1_thresh": f1_threshold,
-    }
+    best: Dict[str, float] = {}
+    for name, key in (("em", "exact"), ("f1", "f1")):
+        best[f"best_{key}"], best[f"best_{key}_thresh"] = _find_best(scores, probabilities, name)
+    return best
 
 
 def _find_best(
-    scores: Sequence[QuestionScore],
-    probabilities: Mapping[str, float],
-    measure: Callable[[QuestionScore], float],
+    scores: Sequence[QuestionScore], probabilities: Mapping[str, float], name: str
 ) -> Tuple[float, float]:
     answered = [score for score in scores if score.prediction is not None]
     score_by_id = {score.id: score for score in answered}
@@ -236,7 +230,7 @@ def _find_best(
             continue
         score = score_by_id[id]
         if score.has_answer:
-            current += measure(score)
+            current += getattr(score, name)
         elif score.prediction:
             current -= 1
         if current > best:

@@ -37,14 +37,8 @@ def iterate_vectors(
     predictor: SpanPredictor, instances: Sequence[Instance], field_name: str
 ) -> Iterator[TextVectors]:
     """
-    Reads one text of each instance, long ones first. It holds the vectors of one batch at a time.
-
-    # Parameters
-
-    predictor : `SpanPredictor`
-    instances : `Sequence[Instance]`
-    field_name : `str`
-        "question" or "passage".
+    Reads the "question" or the "passage" of each instance, long ones first. It holds the vectors of one
+    batch at a time.
     """
     model, reader = predictor._model, predictor._dataset_reader
     # The sampler looks at these two fields.
