@@ -31,7 +31,10 @@ def new_figure(width: float, height: float, is_fixed: bool = False) -> "Figure":
     """
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="none" if is_fixed else "constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
+    if is_fixed:
+        figure.set_layout_engine("none")
+    return figure
 
 
 def save_figure(figure: "Figure", path: str) -> List[str]:

@@ -23,13 +23,13 @@ _MAX_TOKENS = 8_000
 
 class TextVectors(NamedTuple):
     """
-    index : `int`
+    number : `int`
         Which of the texts it is.
     vectors : `Dict[str, numpy.ndarray]`
         For each of `SPACES` the vectors of the words, of length 1; shape `(num_words, dim)`.
     """
 
-    index: int
+    number: int
     vectors: Dict[str, numpy.ndarray]
 
 

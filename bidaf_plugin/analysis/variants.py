@@ -185,9 +185,9 @@ def summarize_variants(runs: Sequence[FinishedRun], variants: Sequence[str]) -> 
     for name in dict.fromkeys([*variants, *(run.variant for run in runs)]):
         ems = [run.em for run in runs if run.variant == name]
         f1s = [run.f1 for run in runs if run.variant == name]
-        means = (mean(ems), mean(f1s)) if f1s else (None, None)
+        em, f1 = (mean(scores) if scores else None for scores in (ems, f1s))
         spread = stdev(f1s) if len(f1s) > 1 else None
-        summaries.append(VariantScores(name, len(f1s), *means, spread))
+        summaries.append(VariantScores(name, len(f1s), em, f1, spread))
     return summaries
 
 

@@ -58,7 +58,7 @@ class MapPoint(NamedTuple):
 
 class _Occurrence(NamedTuple):
     passage: int
-    index: int
+    word_number: int
     word: str
 
 
@@ -159,7 +159,7 @@ def _collect(
     for index, vectors in iterate_vectors(predictor, needed_passages, "passage"):
         for row in rows_of_passage[needed[index]]:
             for space in SPACES:
-                collected[space][row] = vectors[space][drawn[row].index].copy()
+                collected[space][row] = vectors[space][drawn[row].word_number].copy()
     return {space: numpy.stack(rows) for space, rows in collected.items()}
 
 

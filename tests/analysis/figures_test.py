@@ -2,6 +2,7 @@ import random
 from itertools import combinations
 from pathlib import Path
 
+import numpy
 import pytest
 
 from bidaf_plugin.analysis.figures import (
@@ -41,7 +42,7 @@ class TestDrawCurves:
     def test_curves_are_what_was_measured(self) -> None:
         axes = new_figure(3, 2).add_subplot()
         draw_curves(axes, {"$a$": [(0, 10.0), (1, 30.0)], "b": [(1, 20.0)]}, ["red", "blue"])
-        assert [line.get_xydata().tolist() for line in axes.lines] == [
+        assert [numpy.asarray(line.get_xydata()).tolist() for line in axes.lines] == [
             [[0, 10], [1, 30]], [[1, 20]],
         ]  # fmt: skip
         assert [(line.get_label(), line.get_color()) for line in axes.lines] == [
@@ -51,7 +52,7 @@ class TestDrawCurves:
 
 class TestFigureAsSvg:
     def test_texts_are_no_markup_and_nothing_is_loaded(self) -> None:
-        figure = new_figure(3, 2)
+        figure = new_figure(12, 4)
         draw_curves(figure.add_subplot(), {HOSTILE: [(0, 1.0), (1, 2.0)]})
         figure.axes[0].legend()
         svg = figure_as_svg(figure)

@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 from bidaf_plugin.analysis.attention import AttentionSummary
@@ -52,7 +53,7 @@ class TestReport:
         (loss,), (f1,) = (figure.axes for _, figure in charts)
         assert [line.get_label() for line in loss.lines] == ["training", "validation"]
         (curve,) = f1.lines
-        assert curve.get_xydata().tolist() == [[0, 10], [1, 30], [2, 20]]
+        assert numpy.asarray(curve.get_xydata()).tolist() == [[0, 10], [1, 30], [2, 20]]
         # It has the same colour as in the other chart.
         assert curve.get_color() == loss.lines[1].get_color()
 

@@ -11,8 +11,8 @@ def test_words_are_flush_left_and_numbers_flush_right() -> None:
 
 
 def test_markdown_keeps_its_cells_apart() -> None:
-    rows = [["word", "number"], ["a|b", 1]]
-    assert markdown_table(rows, numbers=[1]).splitlines() == [
+    table = markdown_table([["word", "number"], ["a|b", "1"]], numbers=[1])
+    assert table.splitlines() == [
         "| word | number |", "|---|---:|", r"| a\|b | 1 |",
     ]  # fmt: skip
 
