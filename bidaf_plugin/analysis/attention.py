@@ -5,7 +5,7 @@ What a model attends to: the data behind Fig. 3 of
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy
 from allennlp.data import Instance
@@ -19,6 +19,12 @@ from bidaf_plugin.modules import BiAttention
 from bidaf_plugin.modules.bi_attention import AttentionFlowOutput
 from bidaf_plugin.predictors import SpanPredictor
 from bidaf_plugin.predictors.records import check_record
+
+# What a summary shows: passage words whose attention is so large, so many of them, and weights that can be
+# seen beside the strongest, of which this is a share.
+_SUMMARY_THRESHOLD = 0.3
+_SUMMARY_WORDS = 5
+_FAINTEST = 0.05
 
 
 @dataclass(frozen=True)
@@ -68,42 +74,34 @@ class Attention:
 
     def strongest(self, threshold: float) -> List[List[Tuple[int, float]]]:
         """
-        For each question word, the places of the passage words whose attention to it is at least
+        For each question word, the indices of the passage words whose attention to it is at least
         `threshold`, with this attention, the strongest first.
         """
         return [
-            [(int(place), float(row[place])) for place in numpy.argsort(-row, kind="stable")][
-                : int((row >= threshold).sum())
+            [
+                (int(index), float(row[index]))
+                for index in numpy.argsort(-row, kind="stable")
+                if row[index] >= threshold
             ]
             for row in self.matrix
         ]
 
     def to_json(self) -> Dict[str, Any]:
-        weights = self.passage_weights
         return {
-            "id": self.id,
-            "question": self.question,
-            "passage": self.passage,
-            "question_words": self.question_words,
-            "question_offsets": self.question_offsets,
-            "passage_words": self.passage_words,
-            "passage_offsets": self.passage_offsets,
-            "matrix": self.matrix.astype(float).round(6).tolist(),
-            "passage_weights": None if weights is None else weights.astype(float).round(6).tolist(),
-            "answer": self.answer,
-            "answer_words": self.answer_words,
-            "confidence": self.confidence,
-            "gold_words": self.gold_words,
+            name: (
+                value.astype(float).round(6).tolist() if isinstance(value, numpy.ndarray) else value
+            )
+            for name, value in vars(self).items()
         }
 
     def rows(self) -> Iterator[List[Any]]:
-        """The matrix as a table with a row for each passage word, and its header."""
+        """The header of a table with a row for each passage word, and its rows."""
         yield ["place", "passage word", "passage weight", *self.question_words]
         weights = [""] * len(self.passage_words)
         if self.passage_weights is not None:
             weights = [f"{weight:.6f}" for weight in self.passage_weights]
-        for place, (word, weight) in enumerate(zip(self.passage_words, weights, strict=True)):
-            yield [place, word, weight, *(f"{a:.6f}" for a in self.matrix[:, place])]
+        for index, (word, weight) in enumerate(zip(self.passage_words, weights, strict=True)):
+            yield [index, word, weight, *(f"{a:.6f}" for a in self.matrix[:, index])]
 
 
 def find_attention(
@@ -115,16 +113,7 @@ def find_attention(
 ) -> Attention:
     """
     Answers a question and keeps what the attention layer does meanwhile. With several hops it is
-    that of the last.
-
-    # Parameters
-
-    predictor : `SpanPredictor`
-    question : `str`
-    passage : `str`
-    id : `str`, optional (default = `""`)
-    answers : `Sequence[Answer]`, optional (default = `()`)
-        The gold answers, if they are known.
+    that of the last. `answers` are the gold answers, if they are known.
     """
     check_record({"question": question, "passage": passage})
     instance = predictor._dataset_reader.text_to_instance(question, passage, id=id, answers=answers)
@@ -186,3 +175,47 @@ def kept_attention(model: Model) -> Iterator[List[AttentionFlowOutput]]:
         yield kept
     finally:
         handle.remove()
+
+
+class AttentionSummary(NamedTuple):
+    """
+    # Parameters
+
+    passage : `List[Tuple[str, float]]`
+        The passage in stretches, each with how much it matters to the question, from 0 to 1, which is
+        the most. All are 0 if the model has no query-to-context attention.
+    question_words : `List[Tuple[str, List[str]]]`
+        The words of the question that passage words attend to, each with the first of them.
+    """
+
+    passage: List[Tuple[str, float]]
+    question_words: List[Tuple[str, List[str]]]
+
+
+def summarize_attention(attention: Attention) -> AttentionSummary:
+    """What matters most of it, for a page with many questions."""
+    strongest = [
+        # A word that occurs several times is named once.
+        list(dict.fromkeys(attention.passage_words[index] for index, _ in found))[:_SUMMARY_WORDS]
+        for found in attention.strongest(_SUMMARY_THRESHOLD)
+    ]
+    words = zip(attention.question_words, strongest, strict=True)
+    return AttentionSummary(
+        _weigh_passage(attention), [(word, found) for word, found in words if found]
+    )
+
+
+def _weigh_passage(attention: Attention) -> List[Tuple[str, float]]:
+    weights = attention.passage_weights
+    if weights is None:
+        return [(attention.passage, 0.0)]
+    stretches: List[Tuple[str, float]] = []
+    end = 0
+    for (start, next_end), weight in zip(
+        attention.passage_offsets, weights / weights.max(), strict=True
+    ):
+        if weight >= _FAINTEST:
+            stretches += [(attention.passage[end:start], 0.0)] if start > end else []
+            stretches.append((attention.passage[start:next_end], round(float(weight), 2)))
+            end = next_end
+    return [*stretches, (attention.passage[end:], 0.0)]

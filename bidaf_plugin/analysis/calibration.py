@@ -12,13 +12,22 @@ the best answer, so this is what is fitted.
 """
 
 from dataclasses import dataclass
-from typing import List, NamedTuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy
+from allennlp.common.util import JsonDict
 from scipy.optimize import minimize_scalar
 
+from bidaf_plugin.analysis.answering import answer_paragraphs
+from bidaf_plugin.analysis.scores import score_questions
+from bidaf_plugin.analysis.squad_files import questions_of
 from bidaf_plugin.analysis.tables import align_columns
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
+from bidaf_plugin.predictors import SpanPredictor
+
+# The start logits and the end logits of a question.
+Logits = Tuple[numpy.ndarray, numpy.ndarray]
 
 NUM_BINS = 15
 _LOWEST_TEMPERATURE, _HIGHEST_TEMPERATURE = 0.001, 1000.0
@@ -59,6 +68,66 @@ class AnswerLogits:
 
     def confidences(self, temperature: float) -> numpy.ndarray:
         return numpy.exp(self.log_confidences(temperature))
+
+
+def collect_logits(
+    predictor: SpanPredictor, paragraphs: Sequence[Paragraph], batch_size: Optional[int] = None
+) -> AnswerLogits:
+    """
+    Answers all questions, once, and keeps what the confidences depend on.
+
+    # Parameters
+
+    predictor : `SpanPredictor`
+        One that does not cut the passages into pieces.
+    paragraphs : `Sequence[Paragraph]`
+        From `read_gold_paragraphs`.
+    batch_size : `int`, optional (default = `None`)
+        As in `answer_paragraphs`.
+    """
+    logits_by_id: Dict[str, Logits] = {}
+
+    hook = predictor._model.register_forward_hook(
+        lambda model, inputs, output_dict: logits_by_id.update(_logits_of_batch(output_dict))
+    )
+    try:
+        answers = answer_paragraphs(predictor, paragraphs, batch_size)
+    finally:
+        hook.remove()
+    predictions = {answer["id"]: answer["best_span_str"] for answer in answers}
+    scores = score_questions(questions_of(paragraphs), predictions)
+    logits = [logits_by_id[answer["id"]] for answer in answers]
+    lengths = [len(start_logits) for start_logits, _ in logits]
+    return AnswerLogits(
+        numpy.concatenate([start_logits for start_logits, _ in logits]),
+        numpy.concatenate([end_logits for _, end_logits in logits]),
+        numpy.cumsum([0, *lengths[:-1]]),
+        numpy.array([_best_score(*item) for item in zip(answers, logits, strict=True)]),
+        numpy.array([score.em == 1 for score in scores]),
+    )
+
+
+def _logits_of_batch(output_dict: Dict[str, Any]) -> Dict[str, Logits]:
+    # Shape: (batch_size, passage_length) for both
+    start_logits, end_logits = (
+        output_dict[f"span_{side}_logits"].detach().cpu().numpy() for side in ("start", "end")
+    )
+    found = {}
+    for row, item in enumerate(output_dict["metadata"]):
+        length = len(item["passage_tokens"])
+        sides = [start_logits[row, :length], end_logits[row, :length]]
+        if "no_answer_logits" in output_dict:
+            # Shape: (2,)
+            further = output_dict["no_answer_logits"][row].detach().cpu().numpy()
+            sides = [numpy.append(side, logit) for side, logit in zip(sides, further, strict=True)]
+        found[item["id"]] = (sides[0] - sides[0].max(), sides[1] - sides[1].max())
+    return found
+
+
+def _best_score(answer: JsonDict, logits: Logits) -> float:
+    # That there is no answer is the last outcome.
+    first, last = answer["best_span"] or (-1, -1)
+    return float(logits[0][first]) + float(logits[1][last])
 
 
 def negative_log_likelihood(log_confidences: numpy.ndarray, is_right: numpy.ndarray) -> float:
@@ -117,10 +186,8 @@ def calibration_bins(
 
 def expected_calibration_error(bins: List[Bin]) -> float:
     """How far confidence and accuracy are apart, on average over the answers."""
-    total = sum(item.num_answers for item in bins)
-    return (
-        sum(item.num_answers * abs(item.accuracy - item.mean_confidence) for item in bins) / total
-    )
+    errors = [item.num_answers * abs(item.accuracy - item.mean_confidence) for item in bins]
+    return sum(errors) / sum(item.num_answers for item in bins)
 
 
 def describe_calibration(logits: AnswerLogits, temperature: float) -> str:
@@ -129,16 +196,11 @@ def describe_calibration(logits: AnswerLogits, temperature: float) -> str:
     after = calibration_bins(logits.confidences(temperature), logits.is_right)
     rows = [["confidence", "before", "mean", "right", "after", "mean", "right"]]
     for pair in zip(before, after, strict=True):
-        cells = [
-            cell
-            for item in pair
-            for cell in (
-                [f"{item.num_answers:,}", f"{item.mean_confidence:.3f}", f"{item.accuracy:.3f}"]
-                if item.num_answers
-                else ["0", "", ""]
-            )
-        ]
-        rows.append([f"{pair[0].low:.2f}-{pair[0].high:.2f}", *cells])
+        row = [f"{pair[0].low:.2f}-{pair[0].high:.2f}"]
+        for item in pair:
+            means = (f"{item.mean_confidence:.3f}", f"{item.accuracy:.3f}")
+            row += [f"{item.num_answers:,}", *(means if item.num_answers else ("", ""))]
+        rows.append(row)
     return (
         f"{align_columns(rows)}\n\nexpected calibration error on {len(logits.is_right):,} questions: "
         f"{expected_calibration_error(before):.4f} before, {expected_calibration_error(after):.4f} after"

@@ -3,13 +3,12 @@ What two or three systems have in common, on the same questions: the numbers beh
 Figures 2b and 2c. A question is answered correctly if it is an exact match.
 """
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple
 
 from scipy.stats import binomtest
 
-from bidaf_plugin.analysis.bootstrap import Difference
-from bidaf_plugin.analysis.score_report import FileScores, compare_files
+from bidaf_plugin.analysis.score_report import Difference, FileScores, compare_files
 from bidaf_plugin.training.metrics.squad_em_and_f1 import normalize_answer
 
 # For each system whether it is right: the questions for which this holds are one region of the diagram.
@@ -83,29 +82,27 @@ class Comparison(NamedTuple):
 
 def compare(systems: Mapping[str, FileScores]) -> Comparison:
     """Compares two or three systems that were scored on the same data."""
-    regions = count_regions([is_right(system) for system in systems.values()])
-    pairs = [
-        _compare_pair(first, systems[first], second, systems[second])
-        for first, second in combinations(systems, 2)
-    ]
+    regions = count_regions([_is_right(system) for system in systems.values()])
+    pairs = [_compare_pair(*pair) for pair in combinations(systems.items(), 2)]
     return Comparison(dict(systems), regions, pairs)
 
 
-def is_right(system: FileScores) -> List[bool]:
+def _is_right(system: FileScores) -> List[bool]:
     """For each question, whether it was answered correctly."""
     return [score.em == 1 for score in system.questions]
 
 
 def count_regions(right: Sequence[Sequence[bool]]) -> Dict[Region, int]:
     """The size of each region, also of those that are empty; from what each system is right about."""
-    num_systems = len(right)
-    regions = {
-        tuple(bool(number >> place & 1) for place in range(num_systems)): 0
-        for number in range(2**num_systems)
-    }
+    regions = dict.fromkeys(all_regions(len(right)), 0)
     for region in zip(*right, strict=True):
         regions[region] += 1
     return regions
+
+
+def all_regions(num_systems: int) -> List[Region]:
+    """With that of no system first; the first system changes fastest."""
+    return [flags[::-1] for flags in product((False, True), repeat=num_systems)]
 
 
 def mcnemar_p_value(only_first: int, only_second: int) -> float:
@@ -114,22 +111,20 @@ def mcnemar_p_value(only_first: int, only_second: int) -> float:
     return float(binomtest(only_first, num_different).pvalue) if num_different else 1.0
 
 
-def _compare_pair(
-    first: str, first_scores: FileScores, second: str, second_scores: FileScores
-) -> Pair:
-    regions = count_regions([is_right(first_scores), is_right(second_scores)])
+def _compare_pair(first: Tuple[str, FileScores], second: Tuple[str, FileScores]) -> Pair:
+    (first_name, first_scores), (second_name, second_scores) = first, second
+    regions = count_regions([_is_right(first_scores), _is_right(second_scores)])
     both, neither = regions[True, True], regions[False, False]
     only_first, only_second = regions[True, False], regions[False, True]
-    answers = zip(first_scores.questions, second_scores.questions, strict=True)
     same_answer = sum(
         one.prediction is not None
         and other.prediction is not None
         and normalize_answer(one.prediction) == normalize_answer(other.prediction)
-        for one, other in answers
+        for one, other in zip(first_scores.questions, second_scores.questions, strict=True)
     )
     return Pair(
-        first,
-        second,
+        first_name,
+        second_name,
         both,
         only_first,
         only_second,

@@ -2,12 +2,12 @@
 The paper's Figures 2b and 2c for any two or three systems.
 """
 
-from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
-from bidaf_plugin.analysis.breakdown import NUM_FIRST_WORDS, Group
 from bidaf_plugin.analysis.comparison import Comparison, Region
-from bidaf_plugin.analysis.figures import COLORS, new_figure, show_only_axes
-from bidaf_plugin.analysis.venn import Circle, Spot, bounds, find_spots, place_circles
+from bidaf_plugin.analysis.figures import COLORS, new_figure, plain
+from bidaf_plugin.analysis.scores import NUM_FIRST_WORDS
+from bidaf_plugin.analysis.venn import Spot, bounds, find_spots, place_circles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +25,9 @@ def draw_venn(comparison: Comparison) -> "Figure":
     Which questions are answered correctly by which system (Figure 2b). Areas are to scale: all of them
     with two systems, those of circles and of what two of them share with three.
     """
+    from matplotlib.colors import to_rgba
+    from matplotlib.patches import Circle
+
     circles = place_circles(comparison.regions)
     spots = find_spots(circles)
     left, right, bottom, top = bounds(circles)
@@ -41,11 +44,19 @@ def draw_venn(comparison: Comparison) -> "Figure":
     left_margin, right_margin = (1.2 if side else 0.2 for side in (on_left, on_right))
     width = left_margin + (right - left) / scale + right_margin
     height = (top - bottom) / scale + 0.2
-    figure, axes = _new_venn_figure(width, height, len(circles) + 1)
+    legend_height = _LEGEND_LINE * (len(circles) + 1) + 0.15
+    # Sizes are known here, and areas must stay to scale.
+    figure = new_figure(max(width, _LEGEND_WIDTH), height + legend_height, is_fixed=True)
+    share = legend_height / (height + legend_height)
+    axes = figure.add_axes((0, share, 1, 1 - share))
+    axes.set_axis_off()
+    axes.set_aspect("equal")
     start = left - (left_margin + (figure.get_figwidth() - width) / 2) * scale
     axes.set_xlim(start, start + figure.get_figwidth() * scale)
     axes.set_ylim(bottom - 0.1 * scale, top + 0.1 * scale)
-    _draw_circles(axes, circles)
+    for (x, y, radius), color in zip(circles, COLORS, strict=False):
+        style: Dict[str, Any] = {"facecolor": to_rgba(color, 0.35), "edgecolor": color}
+        axes.add_patch(Circle((x, y), radius, linewidth=1.2, **style))
     for region, spot in spots.items():
         if _has_room(region, spots, scale):
             _write_count(axes, comparison, region, spot.x, spot.y)
@@ -57,35 +68,6 @@ def draw_venn(comparison: Comparison) -> "Figure":
 
 def _has_room(region: Region, spots: Dict[Region, Spot], scale: float) -> bool:
     return region in spots and spots[region].distance >= _LABEL_RADIUS * scale
-
-
-def _new_venn_figure(width: float, height: float, num_lines: int) -> Tuple["Figure", "Axes"]:
-    """A figure with room for circles, and below them for the lines of a legend."""
-    legend_height = _LEGEND_LINE * num_lines + 0.15
-    figure = new_figure(max(width, _LEGEND_WIDTH), height + legend_height)
-    # Sizes are known here, and areas must stay to scale.
-    figure.set_layout_engine("none")
-    share = legend_height / (height + legend_height)
-    axes = figure.add_axes((0, share, 1, 1 - share))
-    axes.set_axis_off()
-    axes.set_aspect("equal")
-    return figure, axes
-
-
-def _draw_circles(axes: "Axes", circles: Sequence[Circle]) -> None:
-    from matplotlib.colors import to_rgba
-    from matplotlib.patches import Circle as CirclePatch
-
-    for circle, color in zip(circles, COLORS, strict=False):
-        axes.add_patch(
-            CirclePatch(
-                (circle.x, circle.y),
-                circle.radius,
-                facecolor=to_rgba(color, 0.35),
-                edgecolor=color,
-                linewidth=1.2,
-            )
-        )
 
 
 def _label_outside(
@@ -102,8 +84,8 @@ def _label_outside(
     # At the height of their regions where that leaves room, so that lines cross as little as can be.
     ordered = sorted(regions, key=lambda region: -heights[region])
     highest = top - _LABEL_HEIGHT / 2 * scale
-    for place, region in enumerate(ordered):
-        num_below = len(ordered) - 1 - place
+    for num_above, region in enumerate(ordered):
+        num_below = len(ordered) - 1 - num_above
         lowest = bottom + (num_below + 0.5) * _LABEL_HEIGHT * scale
         y = max(min(heights[region], highest), lowest)
         highest = y - _LABEL_HEIGHT * scale
@@ -122,8 +104,8 @@ def _write_count(axes: "Axes", comparison: Comparison, region: Region, x: float,
 
 def _add_venn_legend(figure: "Figure", comparison: Comparison) -> None:
     num_right = [
-        sum(count for region, count in comparison.regions.items() if region[place])
-        for place in range(len(comparison.systems))
+        sum(count for region, count in comparison.regions.items() if region[index])
+        for index in range(len(comparison.systems))
     ]
     labels = [
         f"{_shorten(name)}: {_count_and_share(count, comparison.num_questions, ' ')}"
@@ -138,26 +120,23 @@ def _add_venn_legend(figure: "Figure", comparison: Comparison) -> None:
 
 def draw_first_words(comparison: Comparison, score: str = "em") -> "Figure":
     """
-    The scores of each system for the 10 most frequent first words of questions (Figure 2c).
-
-    # Parameters
-
-    comparison : `Comparison`
-    score : `str`, optional (default = `"em"`)
-        "em" or "f1".
+    The scores of each system, "em" or "f1", for the 10 most frequent first words of questions (Figure 2c).
     """
-    groups = {name: first_word_groups(comparison, name) for name in comparison.systems}
+    groups = {
+        name: system.breakdown["first word"][:NUM_FIRST_WORDS]
+        for name, system in comparison.systems.items()
+    }
     words = next(iter(groups.values()))
     figure = new_figure(max(4.0, 1.0 + 0.72 * len(words)), 3.4)
     axes = figure.add_subplot()
     width = 0.8 / len(groups)
-    for place, (values, color) in enumerate(zip(groups.values(), COLORS, strict=False)):
-        xs = [index + (place - (len(groups) - 1) / 2) * width for index in range(len(words))]
-        heights = [getattr(group, score) for group in values]
-        bars = axes.bar(xs, heights, 0.9 * width, color=color)
+    for number, (values, color) in enumerate(zip(groups.values(), COLORS, strict=False)):
+        offset = (number - (len(groups) - 1) / 2) * width
+        xs = [index + offset for index in range(len(words))]
+        bars = axes.bar(xs, [getattr(g, score) for g in values], 0.9 * width, color=color)
         axes.bar_label(bars, fmt="%.0f", fontsize=7, padding=1.5)
-    labels = [f"{_shorten(group.label, 12)}\n{group.num_questions:,}" for group in words]
-    axes.set_xticks(range(len(words)), [label.replace("$", r"\$") for label in labels], fontsize=9)
+    labels = [f"{plain(_shorten(g.label, 12))}\n{g.num_questions:,}" for g in words]
+    axes.set_xticks(range(len(words)), labels, fontsize=9)
     axes.set_xlabel("first word of the question, and number of questions", fontsize=9)
     what = "answered correctly (EM)" if score == "em" else "F1"
     axes.set_ylabel(f"{what}, percent", fontsize=9)
@@ -166,16 +145,13 @@ def draw_first_words(comparison: Comparison, score: str = "em") -> "Figure":
     axes.set_yticks(range(0, 101, 20))
     axes.tick_params(axis="x", length=0)
     axes.tick_params(axis="y", labelsize=9)
-    show_only_axes(axes)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.yaxis.grid(alpha=0.3)
+    axes.set_axisbelow(True)
     names = [_shorten(name) for name in groups]
     columns = 1 if max(map(len, names)) > 25 else len(names)
     _add_legend(figure, names, COLORS, loc="outside upper center", ncols=columns)
     return figure
-
-
-def first_word_groups(comparison: Comparison, name: str) -> List[Group]:
-    """What Figure 2c shows of a system: the most frequent words, without the rest."""
-    return comparison.systems[name].breakdown["first word"][:NUM_FIRST_WORDS]
 
 
 def _add_legend(

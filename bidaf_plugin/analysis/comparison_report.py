@@ -3,7 +3,8 @@ What `allennlp bidaf compare` says and writes: tables as text, as CSV and as JSO
 """
 
 import os
-from typing import Any, Dict, List, Sequence
+from itertools import compress
+from typing import Any, Dict, List
 
 from bidaf_plugin.analysis.comparison import Comparison, Pair
 from bidaf_plugin.analysis.comparison_figures import draw_first_words, draw_venn
@@ -17,38 +18,22 @@ _LONGEST_LABEL = 16
 
 def write_comparison(comparison: Comparison, data: str, folder: str, score: str) -> List[str]:
     """
-    Writes both figures and all numbers.
-
-    # Parameters
-
-    comparison : `Comparison`
-    data : `str`
-        The name of the data, to be remembered.
-    folder : `str`
-    score : `str`
-        What the bars of first_words.png show, "em" or "f1".
-
-    # Returns
-
-    `List[str]`
-        The paths of the files.
+    Writes both figures and all numbers, and returns the paths of the files. `data` is the name of the data;
+    the bars of first_words.png show `score`, "em" or "f1".
     """
     os.makedirs(folder, exist_ok=True)
-    tables = {
-        "venn": venn_rows(comparison),
-        "first_words": first_word_rows(comparison),
-        "agreement": agreement_rows(comparison),
-        "questions": question_rows(comparison),
-    }
-    paths = []
-    for name, rows in tables.items():
-        paths.append(os.path.join(folder, f"{name}.csv"))
-        write_csv(paths[-1], rows)
-    paths.append(os.path.join(folder, "comparison.json"))
-    write_json(paths[-1], as_json(comparison, data))
-    paths += save_figure(draw_venn(comparison), os.path.join(folder, "venn"))
-    paths += save_figure(draw_first_words(comparison, score), os.path.join(folder, "first_words"))
-    return paths
+    path = os.path.join(folder, "")
+    write_csv(f"{path}venn.csv", venn_rows(comparison))
+    write_csv(f"{path}first_words.csv", first_word_rows(comparison))
+    write_csv(f"{path}agreement.csv", agreement_rows(comparison))
+    write_csv(f"{path}questions.csv", question_rows(comparison))
+    write_json(f"{path}comparison.json", as_json(comparison, data))
+    return [
+        *(f"{path}{name}.csv" for name in ("venn", "first_words", "agreement", "questions")),
+        f"{path}comparison.json",
+        *save_figure(draw_venn(comparison), f"{path}venn"),
+        *save_figure(draw_first_words(comparison, score), f"{path}first_words"),
+    ]
 
 
 def venn_rows(comparison: Comparison) -> List[List[Any]]:
@@ -87,94 +72,73 @@ def question_rows(comparison: Comparison) -> List[List[Any]]:
     columns = [f"{name} {what}" for name in comparison.systems for what in ("answer", "EM", "F1")]
     rows: List[List[Any]] = [["id", "question", "gold answers", *columns]]
     for scores in zip(*(system.questions for system in comparison.systems.values()), strict=True):
-        values = [
-            value for score in scores for value in (score.prediction, int(score.em), score.f1)
-        ]
+        values = [v for score in scores for v in (score.prediction, int(score.em), score.f1)]
         rows.append([scores[0].id, scores[0].question, " | ".join(scores[0].answers), *values])
     return rows
 
 
 def as_json(comparison: Comparison, data: str) -> Dict[str, Any]:
     """All numbers, with all digits."""
-    systems = [
-        {
-            "name": name,
-            "file": system.file,
-            "scores": system.summary,
-            "missing": len(system.missing),
-            "extra": len(system.extra),
-            "first word": [group._asdict() for group in system.breakdown["first word"]],
-        }
-        for name, system in comparison.systems.items()
-    ]
-    regions = [
-        {
-            "right": [
-                name for name, is_in in zip(comparison.systems, region, strict=True) if is_in
-            ],
-            "questions": count,
-        }
-        for region, count in comparison.regions.items()
-    ]
-    pairs = [
-        {
-            **pair._asdict(),
-            "share_of_first": pair.share_of_first,
-            "share_of_second": pair.share_of_second,
-            "differences": {name: value._asdict() for name, value in pair.differences.items()},
-        }
-        for pair in comparison.pairs
-    ]
     return {
         "data": data,
         "questions": comparison.num_questions,
-        "systems": systems,
-        "regions": regions,
-        "pairs": pairs,
+        "systems": [
+            {
+                "name": name,
+                "file": system.file,
+                "scores": system.summary,
+                "missing": len(system.missing),
+                "extra": len(system.extra),
+                "first word": [group._asdict() for group in system.breakdown["first word"]],
+            }
+            for name, system in comparison.systems.items()
+        ],
+        "regions": [
+            {"right": list(compress(comparison.systems, region)), "questions": count}
+            for region, count in comparison.regions.items()
+        ],
+        "pairs": [
+            {
+                **pair._asdict(),
+                "share_of_first": pair.share_of_first,
+                "share_of_second": pair.share_of_second,
+                "differences": {name: value._asdict() for name, value in pair.differences.items()},
+            }
+            for pair in comparison.pairs
+        ],
     }
 
 
 def as_text(comparison: Comparison) -> str:
     """What people want to know, for the screen."""
-    labels = _short_labels(comparison)
-    rows = [["system", "questions", "missing", "EM", "F1"]]
-    for label, (name, system) in zip(labels, comparison.systems.items(), strict=True):
-        numbers = [mean_em(system.questions), mean_f1(system.questions)]
-        counts = [len(system.questions), len(system.missing)]
-        title = name if label == name else f"{label}  {name}"
-        rows.append([title, *(f"{n:,}" for n in counts), *(f"{n:.2f}" for n in numbers)])
-    parts = [align_columns(rows), align_columns(_region_table(comparison, labels))]
-    short = dict(zip(comparison.systems, labels, strict=True))
-    parts += [
-        _describe_pair(pair, short[pair.first], short[pair.second]) for pair in comparison.pairs
-    ]
-    header = [
-        "first word",
-        "questions",
-        *(f"{label} {s}" for label in labels for s in ("EM", "F1")),
-    ]
-    words = first_word_rows(comparison)[1:]
-    formatted = [[row[0], f"{row[1]:,}", *(f"{n:.2f}" for n in row[2:])] for row in words]
-    parts.append(align_columns([header, *formatted]))
-    return "\n\n".join(parts)
-
-
-def _short_labels(comparison: Comparison) -> List[str]:
-    """The names, or letters for them if they would make lines too long."""
     names = list(comparison.systems)
-    return names if max(map(len, names)) <= _LONGEST_LABEL else ["A", "B", "C"][: len(names)]
+    # Letters in place of names that would make lines too long.
+    labels = names if max(map(len, names)) <= _LONGEST_LABEL else ["A", "B", "C"][: len(names)]
+    systems = [["system", "questions", "missing", "EM", "F1"]]
+    for label, (name, system) in zip(labels, comparison.systems.items(), strict=True):
+        counts = [len(system.questions), len(system.missing)]
+        scores = [mean_em(system.questions), mean_f1(system.questions)]
+        title = name if label == name else f"{label}  {name}"
+        systems.append([title, *(f"{n:,}" for n in counts), *(f"{n:.2f}" for n in scores)])
 
-
-def _region_table(comparison: Comparison, labels: Sequence[str]) -> List[List[str]]:
-    rows = [["answered correctly by", "questions", "percent"]]
+    regions = [["answered correctly by", "questions", "percent"]]
     # What all have in common first, what none has last.
     for region in sorted(comparison.regions, key=lambda region: (-sum(region), *map(int, region))):
-        names = [label for label, is_in in zip(labels, region, strict=True) if is_in]
+        right = list(compress(labels, region))
+        title = " and ".join(right) + (" only" if len(right) < len(region) else "")
         count = comparison.regions[region]
-        title = " and ".join(names) + (" only" if len(names) < len(region) else "")
         share = 100 * count / comparison.num_questions
-        rows.append([title if names else "none", f"{count:,}", f"{share:.2f}"])
-    return rows
+        regions.append([title if right else "none", f"{count:,}", f"{share:.2f}"])
+
+    scores_of_labels = [f"{label} {score}" for label in labels for score in ("EM", "F1")]
+    words = [["first word", "questions", *scores_of_labels]]
+    for word, count, *numbers in first_word_rows(comparison)[1:]:
+        words.append([word, f"{count:,}", *(f"{number:.2f}" for number in numbers)])
+
+    label_of = dict(zip(names, labels, strict=True))
+    pairs = [_describe_pair(p, label_of[p.first], label_of[p.second]) for p in comparison.pairs]
+    tables = [align_columns(rows) for rows in (systems, regions, words)]
+    return "\n\n".join([*tables[:2], *pairs, tables[2]])
 
 
 def _describe_pair(pair: Pair, first: str, second: str) -> str:

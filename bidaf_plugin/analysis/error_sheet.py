@@ -1,18 +1,13 @@
 """
-The sheet on which people sort wrong answers into the paper's six classes, and what they found.
+The six classes of errors of the paper's error analysis (Table 4 in its Appendix A), the sheet on which people
+sort wrong answers into them, and what they found.
 """
 
 import csv
 import io
-from collections import Counter
 from os import PathLike
-from typing import Any, Dict, List, NamedTuple, Sequence, Union
+from typing import Dict, List, NamedTuple, Optional, Sequence, Union
 
-from bidaf_plugin.analysis.error_classes import (
-    ERROR_CLASSES,
-    IMPRECISE_BOUNDARIES,
-    find_error_class,
-)
 from bidaf_plugin.analysis.html import render
 from bidaf_plugin.analysis.tables import FORMULA, align_columns
 from bidaf_plugin.analysis.wrong_answers import AnsweredQuestion
@@ -20,6 +15,93 @@ from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.squad_json import read_bytes
 
 COLUMNS = ("id", "class", "note", "question", "prediction", "answers", "overlap", "passage")
+
+
+class ErrorClass(NamedTuple):
+    """
+    # Parameters
+
+    name : `str`
+    paper_percent : `int`
+        How many of 50 wrong answers of the paper's model are of this class, in percent.
+    meaning : `str`
+    question, prediction, answer : `str`
+        The paper's example.
+    """
+
+    name: str
+    paper_percent: int
+    meaning: str
+    question: str
+    prediction: str
+    answer: str
+
+
+ERROR_CLASSES = (
+    ErrorClass(
+        "Imprecise answer boundaries",
+        50,
+        "It is the right place, but the answer begins or ends too early or too late.",
+        "Which articles of the Free Movement of Workers Regulation set out the primary provisions on "
+        "equal treatment of workers?",
+        "1 to 7",
+        "articles 1 to 7",
+    ),
+    ErrorClass(
+        "Syntactic complications and ambiguities",
+        28,
+        "How the words of the sentence or of the question belong together was misunderstood.",
+        "What was later discovered written by Luther?",
+        "A piece of paper",
+        "his last statement",
+    ),
+    ErrorClass(
+        "Paraphrase problems",
+        14,
+        "The question says in other words what the passage says.",
+        "What is the first model of education, in the Australian system?",
+        "three-tier",
+        "primary education",
+    ),
+    ErrorClass(
+        "External knowledge",
+        4,
+        "The answer takes knowledge that is not in the passage.",
+        "If Roman numerals were used in the naming of the 50th Super Bowl, which one would have been "
+        "used?",
+        "Super Bowl 50",
+        "L",
+    ),
+    ErrorClass(
+        "Multi-sentence",
+        2,
+        "The answer takes more than one sentence of the passage.",
+        "What set the stage for Merits role in NSFNET",
+        "All of this set the stage for Merit 's role in the NSFNET project starting in the mid-1980s",
+        "Ethernet attached hosts, and eventually TCP/IP and additional public universities in Michigan "
+        "join the network",
+    ),
+    ErrorClass(
+        "Incorrect preprocessing",
+        2,
+        "The tokenizer did not cut where the answer begins or ends.",
+        "John Mayow died in what year?",
+        "1641-1679",
+        "1679",
+    ),
+)
+IMPRECISE_BOUNDARIES = ERROR_CLASSES[0]
+
+
+def find_error_class(text: str) -> Optional[ErrorClass]:
+    """The class that somebody means: by its name, the beginning of it, or its number, 1 to 6."""
+    text = text.strip().lower()
+    found = [
+        error_class
+        for number, error_class in enumerate(ERROR_CLASSES, start=1)
+        if text and (error_class.name.lower().startswith(text) or text == str(number))
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 class ErrorCounts(NamedTuple):
@@ -48,22 +130,9 @@ def sheet_rows(sample: Sequence[AnsweredQuestion]) -> List[Dict[str, str]]:
 
 def sheet_as_html(sample: Sequence[AnsweredQuestion], title: str, description: str) -> str:
     """
-    A page to read, tick and download the filled sheet from.
-
-    # Parameters
-
-    sample : `Sequence[AnsweredQuestion]`
-    title : `str`
-    description : `str`
-        Where the sample comes from. The page keeps what was ticked under this name when it is closed.
+    A page to read, tick and download the filled sheet from. When it is closed it keeps what was ticked, under
+    the `description`, which says where the sample comes from.
     """
-    data: Dict[str, Any] = {
-        "key": description,
-        "columns": COLUMNS,
-        "formula": FORMULA.pattern,
-        "rows": sheet_rows(sample),
-        "classes": [error_class.name for error_class in ERROR_CLASSES],
-    }
     return render(
         "errors.html",
         title=title,
@@ -71,7 +140,13 @@ def sheet_as_html(sample: Sequence[AnsweredQuestion], title: str, description: s
         sample=sample,
         classes=ERROR_CLASSES,
         boundaries=IMPRECISE_BOUNDARIES.name,
-        data=data,
+        data={
+            "key": description,
+            "columns": COLUMNS,
+            "formula": FORMULA.pattern,
+            "rows": sheet_rows(sample),
+            "classes": [error_class.name for error_class in ERROR_CLASSES],
+        },
     )
 
 
@@ -91,7 +166,7 @@ def read_sheet(path: Union[str, PathLike]) -> ErrorCounts:
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count))
     if "class" not in (reader.fieldnames or ()):
         raise DataError(f"{path}: expected a CSV file with a column 'class', found {header!r:.80}")
-    counts = Counter({error_class.name: 0 for error_class in ERROR_CLASSES})
+    counts = {error_class.name: 0 for error_class in ERROR_CLASSES}
     num_unsorted = 0
     try:
         for row in reader:
@@ -102,14 +177,13 @@ def read_sheet(path: Union[str, PathLike]) -> ErrorCounts:
             elif not value:
                 num_unsorted += 1
             else:
-                names = ", ".join(error_class.name for error_class in ERROR_CLASSES)
                 raise DataError(
-                    f"{path}, line {reader.line_num}: the class {value!r:.60} is not one of: {names} "
-                    "(or 1 to 6)"
+                    f"{path}, line {reader.line_num}: the class {value!r:.60} is not one of: "
+                    f"{', '.join(counts)} (or 1 to 6)"
                 )
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: not CSV ({error})") from error
-    return ErrorCounts(dict(counts), num_unsorted)
+    return ErrorCounts(counts, num_unsorted)
 
 
 def error_table(counts: ErrorCounts) -> str:

@@ -1,8 +1,12 @@
 """
-What all pictures share: how they look and how they are written.
+What all pictures share: how they look, how they are written, how curves are drawn, and where labels go.
 """
 
-from typing import TYPE_CHECKING, Any, List
+import io
+from itertools import cycle
+from typing import TYPE_CHECKING, List, Mapping, Sequence, Tuple
+
+import numpy
 
 from bidaf_plugin.common.files import open_atomically
 
@@ -10,92 +14,121 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Point = Tuple[float, float]
+
 # Colours that people tell apart whatever their eyes (Okabe and Ito), also when printed in grey.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
 _DOTS_PER_INCH = 200
-# Of text on a printed page, in points; and what a line of it takes, in inches.
-FONT_SIZE = 7
-LINE_HEIGHT = 0.155
+# Of labels: in how many directions from their anchors they may be, and in how many distances.
+_NUM_DIRECTIONS = 16
+_MAX_RINGS = 12
 
 
-def new_figure(width: float, height: float) -> "Figure":
-    """A figure of so many inches, apart from pyplot and its global state."""
+def new_figure(width: float, height: float, is_fixed: bool = False) -> "Figure":
+    """
+    A figure of so many inches, apart from pyplot and its global state. If it is fixed, everything stays at
+    the place that it is given.
+    """
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def show_only_axes(axes: "Axes") -> None:
-    """Without the frame around the picture, and with faint lines for reading off values."""
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.yaxis.grid(alpha=0.3)
-    axes.set_axisbelow(True)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    if is_fixed:
+        figure.set_layout_engine("none")
+    return figure
 
 
 def save_figure(figure: "Figure", path: str) -> List[str]:
-    """
-    Writes `path`.png and `path`.svg. The same figure makes the same files.
-
-    # Returns
-
-    `List[str]`
-        Their paths.
-    """
+    """Writes `path`.png and `path`.svg, and returns their paths. The same figure makes the same files."""
     from matplotlib import rc_context
 
-    paths = [f"{path}.png", f"{path}.svg"]
     with rc_context({"svg.hashsalt": "bidaf_plugin"}):
-        for file_path in paths:
-            extension = file_path.rpartition(".")[2]
-            with open_atomically(file_path, "wb") as file:
-                # The only metadata that would differ from day to day.
-                metadata = {"Date": None} if extension == "svg" else None
-                figure.savefig(file, format=extension, dpi=_DOTS_PER_INCH, metadata=metadata)
-    return paths
+        with open_atomically(f"{path}.png", "wb") as file:
+            figure.savefig(file, format="png", dpi=_DOTS_PER_INCH)
+        with open_atomically(f"{path}.svg", "wb") as file:
+            # The only metadata that would differ from day to day.
+            figure.savefig(file, format="svg", metadata={"Date": None})
+    return [f"{path}.png", f"{path}.svg"]
 
 
-class PrintedPage:
-    """
-    A figure that is filled from top to bottom, with every place given in inches, so that words keep
-    their size whatever their number.
+def figure_as_svg(figure: "Figure") -> str:
+    """An element `<svg>` for a page, whose texts stay texts. Matplotlib escapes them."""
+    from matplotlib import rc_context
 
-    # Parameters
+    file = io.StringIO()
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with rc_context({"svg.hashsalt": "bidaf_plugin", "svg.fonttype": "none"}):
+        figure.savefig(file, format="svg", metadata=nothing, transparent=True)
+    svg = file.getvalue()
+    return svg[svg.index("<svg") :]
 
-    width : `float`
-    height : `float`
-    """
 
-    def __init__(self, width: float, height: float) -> None:
-        self.figure = new_figure(width, height)
-        self.figure.set_layout_engine("none")
-        self._width = width
-        self._height = height
-        self._bottom = height
+def draw_curves(
+    axes: "Axes", curves: Mapping[str, Sequence[Point]], colors: Sequence[str] = COLORS
+) -> None:
+    """Curves over whole numbers, such as epochs, by their names, with a dot for each measured value."""
+    from matplotlib.ticker import MaxNLocator
 
-    def write(self, text: str, left: float = 0.05, stay: bool = False, **style: Any) -> None:
-        """Adds lines of text. With `stay` what comes next will stand beside them."""
-        bottom = self._bottom - LINE_HEIGHT * (1 + text.count("\n"))
-        self.figure.text(
-            left / self._width,
-            bottom / self._height,
-            plain(text),
-            **{"fontsize": FONT_SIZE, "verticalalignment": "bottom", **style},
-        )
-        if not stay:
-            self._bottom = bottom
-
-    def add_axes(self, left: float, width: float, height: float, above: float) -> "Axes":
-        """Adds a picture with so much room above it."""
-        self._bottom -= height + above
-        box = (
-            left / self._width,
-            self._bottom / self._height,
-            width / self._width,
-            height / self._height,
-        )
-        return self.figure.add_axes(box)
+    for (name, points), color in zip(curves.items(), cycle(colors), strict=False):
+        xs, ys = zip(*points, strict=True)
+        axes.plot(xs, ys, marker="o", markersize=3, color=color, label=plain(name))
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
+    axes.grid(alpha=0.3)
 
 
 def plain(text: str) -> str:
     """Text that is shown as it is: between dollars matplotlib reads formulas."""
     return text.replace("$", r"\$")
+
+
+def place_labels(
+    anchors: Sequence[Point],
+    sizes: Sequence[Point],
+    points: Sequence[Point],
+    picture: Point,
+    gap: float = 4.0,
+) -> List[Point]:
+    """
+    Finds a place for the label of each anchor: as near as it can be without covering another label or
+    leaving the picture, and among those the one that covers the fewest points.
+
+    # Parameters
+
+    anchors : `Sequence[Tuple[float, float]]`
+        What the labels belong to.
+    sizes : `Sequence[Tuple[float, float]]`
+        Width and height of each label.
+    points : `Sequence[Tuple[float, float]]`
+        Everything that is better not covered.
+    picture : `Tuple[float, float]`
+        Width and height of the picture, in which all of them are.
+    gap : `float`, optional (default = `4.0`)
+        Between a label and its anchor, at least.
+
+    # Returns
+
+    `List[Tuple[float, float]]`
+        The centres of the labels.
+    """
+    angles = 2 * numpy.pi * numpy.arange(_NUM_DIRECTIONS) / _NUM_DIRECTIONS
+    # Shape: (num_directions, 2)
+    directions = numpy.stack([numpy.cos(angles), numpy.sin(angles)], axis=1)
+    found: List[numpy.ndarray] = []
+    for anchor, size in zip(numpy.array(anchors), numpy.array(sizes), strict=True):
+        best_cost, best_center = numpy.inf, anchor
+        for ring in range(_MAX_RINGS):
+            # Shape: (num_directions, 2)
+            centers = anchor + directions * (gap * (1 + 1.5 * ring) + size / 2)
+            low, high = centers - size / 2, centers + size / 2
+            is_free = ((low >= 0) & (high <= picture)).all(axis=1)
+            for other, other_size in zip(found, numpy.array(sizes), strict=False):
+                is_free &= (abs(centers - other) >= (size + other_size) / 2).any(axis=1)
+            # Shape: (num_directions, num_points, 2)
+            is_covered = (low[:, None] <= points) & (points <= high[:, None])
+            costs = numpy.where(is_free, ring + is_covered.all(axis=2).sum(axis=1), numpy.inf)
+            if costs.min() < best_cost:
+                best_cost, best_center = costs.min(), centers[costs.argmin()]
+            # No place that is farther away can be better.
+            if best_cost <= ring + 1:
+                break
+        found.append(best_center)
+    return [(float(x), float(y)) for x, y in found]

@@ -18,12 +18,7 @@ def render(template: str, **values: Any) -> str:
     Every value is escaped, wherever in a template it stands: text from passages, questions or file
     names never becomes markup.
 
-    # Parameters
-
-    template : `str`
-        The name of the file.
-    values : `Any`
-        What the template speaks of. One that it misses is an error, not an empty place.
+    A value that the template misses is an error, not an empty place.
     """
     page = _environment().get_template(template).render(**values)
     # Halves of characters (lone surrogates), which JSON files can hold, cannot be written.

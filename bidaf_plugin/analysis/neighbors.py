@@ -8,11 +8,12 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Sequence
 import numpy
 from allennlp.data import Instance
 
+from bidaf_plugin.analysis.tables import markdown_table
 from bidaf_plugin.analysis.text_vectors import (
     SPACES,
     context_of,
-    distinct_passages,
     iterate_vectors,
+    one_per_passage,
     words_of,
 )
 from bidaf_plugin.common.errors import DataError
@@ -49,7 +50,7 @@ def find_neighbors(
     A query word stands for the mean of all of its occurrences in the questions (in the passages if it is
     in no question), each taken with length 1. A word of the passages is as close as the closest of its
     occurrences. Words are cased: "May" is not "may". Of the vectors of all occurrences only the
-    cosines with the query words are kept, the best for each distinct word.
+    cosines with the query words are kept, the best of each word.
 
     # Parameters
 
@@ -66,24 +67,26 @@ def find_neighbors(
     `List[Neighborhood]`
         For each query word, one for each space.
     """
-    passages = distinct_passages(instances)
+    passages = one_per_passage(instances)
     queries = _find_query_vectors(predictor, instances, passages, words)
     lexicon = Lexicon()
     texts = [lexicon.numbers(words_of(passage, "passage")) for passage in passages]
     closest = {space: _ClosestOccurrences(len(lexicon), len(words)) for space in SPACES}
-    for index, vectors in iterate_vectors(predictor, passages, "passage"):
+    for passage, vectors in iterate_vectors(predictor, passages, "passage"):
         for space in SPACES:
             # Shape: (num_words_of_passage, num_queries)
             cosines = vectors[space] @ queries[space].T
-            closest[space].add(index, texts[index], cosines)
+            closest[space].add(passage, texts[passage], cosines)
     counts = numpy.bincount(numpy.concatenate(texts))
 
     def make_neighbors(space: str, column: int) -> Iterator[Neighbor]:
-        for number in closest[space].ranking(column)[:k]:
-            index, place = closest[space].places[number, column]
-            context = context_of(words_of(passages[index], "passage"), place)
-            cosine = float(closest[space].cosines[number, column])
-            yield Neighbor(lexicon.words[number], cosine, int(counts[number]), context)
+        cosines = closest[space].cosines[:, column]
+        for number in numpy.argsort(-cosines, kind="stable")[:k]:
+            passage, index = closest[space].positions[number, column]
+            context = context_of(words_of(passages[passage], "passage"), index)
+            yield Neighbor(
+                lexicon.words[number], float(cosines[number]), int(counts[number]), context
+            )
 
     return [
         Neighborhood(space, query, list(make_neighbors(space, column)))
@@ -93,25 +96,22 @@ def find_neighbors(
 
 
 class _ClosestOccurrences:
-    """For each distinct word and each query, the closest occurrence so far."""
+    """For each word and each query, the closest occurrence so far."""
 
     def __init__(self, num_words: int, num_queries: int) -> None:
         self.cosines = numpy.full((num_words, num_queries), -numpy.inf, dtype=numpy.float32)
-        # Passage and place in it.
-        self.places = numpy.zeros((num_words, num_queries, 2), dtype=numpy.int32)
+        # The passage, and the index of the word in it.
+        self.positions = numpy.zeros((num_words, num_queries, 2), dtype=numpy.int32)
 
-    def add(self, index: int, numbers: numpy.ndarray, cosines: numpy.ndarray) -> None:
+    def add(self, passage: int, numbers: numpy.ndarray, cosines: numpy.ndarray) -> None:
         for column in range(cosines.shape[1]):
             values = cosines[:, column]
             (closer,) = (values > self.cosines[numbers, column]).nonzero()
             # Of several occurrences of a word the last one written stays, which is the closest.
             closer = closer[numpy.argsort(values[closer], kind="stable")]
             self.cosines[numbers[closer], column] = values[closer]
-            self.places[numbers[closer], column, 0] = index
-            self.places[numbers[closer], column, 1] = closer
-
-    def ranking(self, column: int) -> numpy.ndarray:
-        return numpy.argsort(-self.cosines[:, column], kind="stable")
+            self.positions[numbers[closer], column, 0] = passage
+            self.positions[numbers[closer], column, 1] = closer
 
 
 def _find_query_vectors(
@@ -130,12 +130,12 @@ def _find_query_vectors(
     for field_name, candidates in (("question", instances), ("passage", passages)):
         missing = set(words).difference(found)
         having = [one for one in candidates if not missing.isdisjoint(words_of(one, field_name))]
-        for index, vectors in iterate_vectors(predictor, having, field_name) if having else ():
-            for place, word in enumerate(words_of(having[index], field_name)):
+        for text, vectors in iterate_vectors(predictor, having, field_name) if having else ():
+            for index, word in enumerate(words_of(having[text], field_name)):
                 if word in missing:
                     sums = found.setdefault(word, dict.fromkeys(SPACES, numpy.zeros(())))
                     for space in SPACES:
-                        sums[space] = sums[space] + vectors[space][place]
+                        sums[space] = sums[space] + vectors[space][index]
     queries = {}
     for space in SPACES:
         # Shape: (num_queries, dim)
@@ -149,13 +149,13 @@ def neighbor_rows(neighborhoods: Sequence[Neighborhood]) -> Iterator[List[Any]]:
     yield ["space", "query", "rank", "word", "cosine", "occurrences", "context"]
     for space, query, neighbors in neighborhoods:
         for rank, neighbor in enumerate(neighbors, start=1):
-            yield [space, query, rank, neighbor.word, f"{neighbor.cosine:.6f}", *neighbor[2:]]
+            yield [space, query, rank, neighbor.word, round(neighbor.cosine, 6), *neighbor[2:]]
 
 
 def format_neighbors(neighborhoods: Sequence[Neighborhood]) -> str:
     """Table 2, in markdown."""
-    lines = ["| space | query | closest words of the passages |", "|---|---|---|"]
-    for space, query, neighbors in neighborhoods:
-        closest = ", ".join(neighbor.word for neighbor in neighbors).replace("|", r"\|")
-        lines.append(f"| {space} | {query} | {closest} |")
-    return "\n".join(lines) + "\n"
+    rows = [
+        [space, query, ", ".join(neighbor.word for neighbor in neighbors)]
+        for space, query, neighbors in neighborhoods
+    ]
+    return markdown_table([["space", "query", "closest words of the passages"], *rows])

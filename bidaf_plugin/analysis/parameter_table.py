@@ -6,6 +6,7 @@ from allennlp.data import Vocabulary
 from allennlp.models import Model
 from allennlp.models.model import remove_weights_related_keys_from_params
 
+from bidaf_plugin.analysis.tables import align_columns
 from bidaf_plugin.common.errors import DataError
 
 
@@ -29,16 +30,9 @@ def count_parameters_by_layer(config: Params) -> Dict[str, int]:
 
 def format_table(names: List[str], counts: List[Dict[str, int]]) -> str:
     """One row per layer and one column per config."""
-    layers = list(dict.fromkeys(layer for column in counts for layer in column))
-    labels = [name.rpartition("/")[2] for name in names]
-    widths = [max(len(label), 9) for label in labels]
-    rows = [(layer, [column.get(layer, 0) for column in counts]) for layer in layers]
-    rows.append(("total", [sum(column.values()) for column in counts]))
-    label_width = max(len(label) for label, _ in rows)
-    lines = [
-        " " * label_width + "".join(f"  {w:>{n}}" for w, n in zip(labels, widths, strict=True))
-    ]
-    for label, numbers in rows:
-        cells = "".join(f"  {number:>{n},}" for number, n in zip(numbers, widths, strict=True))
-        lines.append(f"{label:<{label_width}}{cells}")
-    return "\n".join(lines)
+    layers = dict.fromkeys(layer for column in counts for layer in column)
+    rows = [["", *(name.rpartition("/")[2] for name in names)]]
+    for layer in layers:
+        rows.append([layer, *(f"{column.get(layer, 0):,}" for column in counts)])
+    rows.append(["total", *(f"{sum(column.values()):,}" for column in counts)])
+    return align_columns(rows)

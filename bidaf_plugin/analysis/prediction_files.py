@@ -1,6 +1,11 @@
 """
-The files that the official SQuAD scripts read: one JSON object with a value for each question id,
-which is the answer, or the probability that there is none. Names that end in .gz are gzipped.
+Files with something for each question id, in one JSON object: answers and no-answer probabilities, as the
+official SQuAD scripts read them, and n-best lists. Names that end in .gz are gzipped.
+
+An n-best list has the most probable spans for a question, `{question id: [{"characters": [first, one past the
+last], "probability": p}, ...]}`, the answer of the model first, "characters" null for no answer. Together with
+the data they are enough to score a model and to let several answer together, without the models. What
+`allennlp bidaf answer --n-best` writes is read as well.
 """
 
 import gzip
@@ -8,11 +13,12 @@ import json
 import os
 from collections import Counter
 from os import PathLike
-from typing import Any, Dict, List, Mapping, Tuple, Union
+from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.data.dataset_readers.squad_json import load_json, read_bytes
+from bidaf_plugin.modules.ensemble_rules import Candidate
 
 Path = Union[str, PathLike]
 
@@ -25,7 +31,7 @@ def read_predictions(path: Path) -> Dict[str, str]:
 
     `DataError`, if the file is anything but an object of strings, or has an id twice.
     """
-    predictions = read_object(path, "{question id: answer}")
+    predictions = _read_object(path, "{question id: answer}")
     for id, answer in predictions.items():
         if not isinstance(answer, str):
             raise DataError(f"{path}: the answer to {id!r} must be a string, found {answer!r:.60}")
@@ -34,10 +40,9 @@ def read_predictions(path: Path) -> Dict[str, str]:
 
 def read_probabilities(path: Path) -> Dict[str, float]:
     """The no-answer probabilities by question id, in the order of the file."""
-    probabilities = read_object(path, "{question id: probability}")
+    probabilities = _read_object(path, "{question id: probability}")
     for id, probability in probabilities.items():
-        is_number = isinstance(probability, (int, float)) and not isinstance(probability, bool)
-        if not is_number or not 0 <= probability <= 1:
+        if not _is_number(probability) or not 0 <= probability <= 1:
             raise DataError(
                 f"{path}: the no-answer probability of {id!r} must be a number from 0 to 1, "
                 f"found {probability!r:.60}"
@@ -45,9 +50,80 @@ def read_probabilities(path: Path) -> Dict[str, float]:
     return probabilities
 
 
+def read_nbest(path: Path) -> Dict[str, List[Candidate]]:
+    """
+    # Raises
+
+    `DataError`, which names the file and the question.
+    """
+    form = "{question id: [{'characters': [first, one past the last], 'probability': p}, ...]}"
+    spans: Dict[str, List[Candidate]] = {}
+    for id, items in _read_object(path, form).items():
+        if not isinstance(items, list) or not items:
+            raise DataError(f"{path}, {id!r}: there must be a list of answers, found {items!r:.60}")
+        spans[id] = [_read_candidate(item, f"{path}, {id!r}") for item in items]
+    return spans
+
+
+def _read_candidate(item: Any, where: str) -> Candidate:
+    item = item if isinstance(item, dict) else {}
+    span, probability = item.get("characters", ()), item.get("probability")
+    # What is rounded, or the sum of many, may be a little more than 1.
+    if not _is_number(probability) or not 0 <= probability <= 1.001:
+        raise DataError(f"{where}: 'probability' must be a number from 0 to 1")
+    if span is None:
+        return Candidate(None, probability)
+    is_span = isinstance(span, list) and len(span) == 2 and all(type(end) is int for end in span)
+    if not is_span or not 0 <= span[0] < span[1]:
+        raise DataError(f"{where}: 'characters' must be two rising numbers, or null")
+    return Candidate((span[0], span[1]), probability)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_nbest_file(path: Path) -> bool:
+    """By its name: predictions.nbest.json, plain or gzipped."""
+    return str(path).removesuffix(".gz").endswith(".nbest.json")
+
+
+def first_answers(
+    path: Path, spans: Mapping[str, Sequence[Candidate]], passages: Mapping[str, str]
+) -> Dict[str, str]:
+    """The texts of the first answers of an n-best file, to those questions that are in the data."""
+    answers = {}
+    for id, candidates in spans.items():
+        if id not in passages:
+            continue
+        span = candidates[0].span
+        if span is not None and span[1] > len(passages[id]):
+            raise DataError(
+                f"{path}, {id!r}: the answer ends at character {span[1]} of a passage of "
+                f"{len(passages[id])}; is it about other data?"
+            )
+        answers[id] = candidates[0].text(passages[id])
+    return answers
+
+
 def write_predictions(path: Path, predictions: Mapping[str, str]) -> None:
     """Writes an official prediction file, which is either whole or not there."""
     write_json(path, predictions)
+
+
+def write_nbest(path: Path, spans: Mapping[str, Sequence[Candidate]]) -> None:
+    """Writes a file of n-best lists, which is either whole or not there."""
+    write_json(
+        path,
+        {
+            id: [
+                # More digits would be most of the file.
+                {"characters": span and list(span), "probability": float(f"{probability:.4g}")}
+                for span, probability in candidates
+            ]
+            for id, candidates in spans.items()
+        },
+    )
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -67,17 +143,17 @@ def path_beside(path: Path, kind: str) -> str:
     return os.path.join(folder, f"{stem}.{kind}{dot}{extensions}")
 
 
-def read_object(path: Path, form: str) -> Dict[str, Any]:
+def _read_object(path: Path, form: str) -> Dict[str, Any]:
     """A value for each question id; `form` is what to tell of a file that has none."""
-    value = load_json(read_bytes(path), path, object_pairs_hook=lambda pairs: _unique(pairs, path))
+
+    def check_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+        values = dict(pairs)
+        if len(values) < len(pairs):
+            (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+            raise DataError(f"{path}: the key {twice!r} is there twice")
+        return values
+
+    value = load_json(read_bytes(path), path, object_pairs_hook=check_keys)
     if not isinstance(value, dict):
         raise DataError(f"{path}: expected one JSON object {form}, found {value!r:.60}")
     return value
-
-
-def _unique(pairs: List[Tuple[str, Any]], path: Path) -> Dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
-        raise DataError(f"{path}: the key {twice!r} is there twice")
-    return values

@@ -1,18 +1,23 @@
-from contextlib import nullcontext
+import json
+from contextlib import contextmanager, nullcontext
+from operator import itemgetter
 from os import PathLike
-from typing import Any, ContextManager, Dict, Iterable, List, Optional, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 import torch
 from allennlp.common.checks import check_for_gpu
 from allennlp.common.tqdm import Tqdm
-from allennlp.common.util import dump_metrics, int_to_device
+from allennlp.common.util import JsonDict, dump_metrics, int_to_device, sanitize
 from allennlp.data import DataLoader, Instance
 from allennlp.evaluation import Evaluator
 from allennlp.models import Model
 from overrides import overrides
 
-from bidaf_plugin.analysis.answer_file import WriteAnswers, open_answer_file
+from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.common.folders import check_can_be_written
+
+# Takes the metadata of some questions and the answers to them.
+WriteAnswers = Callable[[Sequence[Any], Iterable[JsonDict]], None]
 
 
 @Evaluator.register("bidaf_questions")
@@ -42,14 +47,21 @@ class QuestionEvaluator(Evaluator):
                 check_can_be_written(str(path))
         check_for_gpu(self.cuda_device)
         data_loader.set_target_device(int_to_device(self.cuda_device))
-        instances = _instances_in_memory(data_loader)
+        # Data that is read piece by piece is too large to be kept.
+        is_in_pieces = getattr(data_loader, "max_instances_in_memory", None) is not None
+        instances = None if is_in_pieces else list(data_loader.iter_instances())
         total_loss = total_weight = 0.0
         model.eval()
-        total = None if instances is None else len(instances)
         with (
             torch.no_grad(),
-            _open_if_named(predictions_output_file, instances) as write_answers,
-            Tqdm.tqdm(total=total, unit=" questions") as progress,
+            (
+                open_answer_file(str(predictions_output_file), instances)
+                if predictions_output_file is not None
+                else nullcontext()
+            ) as write_answers,
+            Tqdm.tqdm(
+                total=None if instances is None else len(instances), unit=" questions"
+            ) as progress,
         ):
             for batch in data_loader:
                 output_dict = model(**batch)
@@ -61,7 +73,10 @@ class QuestionEvaluator(Evaluator):
                     metrics["loss"] = total_loss / total_weight
                 if write_answers is not None:
                     write_answers(batch["metadata"], self._answers(model, output_dict))
-                progress.set_description(_describe(metrics), refresh=False)
+                shown = [
+                    f"{name}: {value:.2f}" for name, value in metrics.items() if name[0] != "_"
+                ]
+                progress.set_description(f"{', '.join(shown)} ||", refresh=False)
                 progress.update(len(batch["metadata"]))
         final_metrics = model.get_metrics(reset=True)
         if total_weight:
@@ -79,19 +94,36 @@ class QuestionEvaluator(Evaluator):
         )
 
 
-def _instances_in_memory(data_loader: DataLoader) -> Optional[List[Instance]]:
-    """The data, unless it is read piece by piece because it is too large."""
-    if getattr(data_loader, "max_instances_in_memory", None) is not None:
-        return None
-    return list(data_loader.iter_instances())
+@contextmanager
+def open_answer_file(
+    path: str, instances: Optional[Sequence[Instance]] = None
+) -> Iterator[WriteAnswers]:
+    """
+    A function that writes answers to a file, one line of JSON for each. The file is either whole or
+    not there.
 
+    # Parameters
 
-def _open_if_named(
-    path: Optional[Union[str, PathLike]], instances: Optional[List[Instance]]
-) -> ContextManager[Optional[WriteAnswers]]:
-    return nullcontext() if path is None else open_answer_file(str(path), instances)
+    path : `str`
+    instances : `Sequence[Instance]`, optional (default = `None`)
+        The data, in whose order the answers will be. (The order of the file, unless a data loader has
+        read it with several workers: then that in which these have sent the questions.) Without it they
+        are written as they come: data that is too large to be kept has more answers than can be kept.
+    """
+    # Questions are recognised by their metadata, which pass through the model as they are. Where a data
+    # loader makes its batches in other processes they are copies, and stay in the order of the batches.
+    indices = {id(item["metadata"].metadata): index for index, item in enumerate(instances or [])}
+    lines: List[Tuple[int, str]] = []
+    with open_atomically(path) as file:
 
+        def write(metadata: Sequence[Any], answers: Iterable[JsonDict]) -> None:
+            for item, answer in zip(metadata, answers, strict=True):
+                # `sanitize` is for tensors and the like only: it makes the text "None" of None.
+                line = json.dumps(answer, default=sanitize) + "\n"
+                if instances is None:
+                    file.write(line)
+                else:
+                    lines.append((indices.get(id(item), len(lines)), line))
 
-def _describe(metrics: Dict[str, float]) -> str:
-    shown = (f"{name}: {value:.2f}" for name, value in metrics.items() if name[0] != "_")
-    return ", ".join(shown) + " ||"
+        yield write
+        file.writelines(line for _, line in sorted(lines, key=itemgetter(0)))

@@ -11,7 +11,11 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 
-from bidaf_plugin.analysis.learning_curves import (
+from bidaf_plugin.analysis.answering import find_best_spans
+from bidaf_plugin.analysis.prediction_files import write_nbest
+from bidaf_plugin.analysis.score_report import report_as_json, score_file
+from bidaf_plugin.analysis.squad_files import passages_of, read_gold_paragraphs
+from bidaf_plugin.analysis.variants import (
     Measurement,
     curves_as_csv,
     plot_curves,
@@ -20,9 +24,6 @@ from bidaf_plugin.analysis.learning_curves import (
     score_label,
     score_names,
 )
-from bidaf_plugin.analysis.nbest_files import find_best_spans, passages_of, write_nbest
-from bidaf_plugin.analysis.score_report import report_as_json, score_file
-from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
 from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.common.files import write_atomically
 

@@ -5,23 +5,31 @@ The page that `allennlp bidaf report` writes of a training run.
 import json
 import os
 from copy import deepcopy
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from allennlp.common import Params
 
-from bidaf_plugin.analysis.attention_summary import AttentionSummary
-from bidaf_plugin.analysis.breakdown import break_down
+from bidaf_plugin.analysis.attention import AttentionSummary
+from bidaf_plugin.analysis.figures import COLORS, draw_curves, figure_as_svg, new_figure
 from bidaf_plugin.analysis.html import render
-from bidaf_plugin.analysis.line_chart import LineChart, line_chart
-from bidaf_plugin.analysis.scores import score_questions, summarize
+from bidaf_plugin.analysis.parameter_table import count_parameters_by_layer
+from bidaf_plugin.analysis.scores import break_down, score_questions, summarize
+from bidaf_plugin.analysis.squad_files import questions_of
 from bidaf_plugin.analysis.training_run import TrainingRun
 from bidaf_plugin.analysis.wrong_answers import AnsweredQuestion, answered_questions, draw_sample
+from bidaf_plugin.archives.config_check import check_config
+from bidaf_plugin.archives.load import parameters_at_most
 from bidaf_plugin.archives.trust import is_trusted
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 Row = Tuple[str, ...]
 
+# By the data that curves are of. They are the same on light and on dark paper.
+_COLORS = {"training": COLORS[0], "validation": COLORS[1]}
 # No model is larger. It is only counted.
 _MAX_BYTES = 16 * 1024**3
 
@@ -35,7 +43,7 @@ class AnswerReport(NamedTuple):
     data : `str`
         The name of the data.
     scores : `Dict[str, float]`
-        The official scores.
+        The official ones.
     breakdown : `Dict[str, List[Row]]`
         By aspect, the rows of a table of groups of questions: label, number of questions, EM and F1.
     sample : `List[AnsweredQuestion]`
@@ -59,7 +67,7 @@ class AnswerReport(NamedTuple):
 
     def passages(self) -> Dict[str, str]:
         """The passages of the sample, by question id."""
-        return {q.id: "".join(part.text for part in q.passage) for q in self.sample}
+        return {q.id: "".join(text for text, _ in q.passage) for q in self.sample}
 
 
 def report_answers(
@@ -70,8 +78,7 @@ def report_answers(
     seed: int = 0,
 ) -> AnswerReport:
     """Scores the predictions and draws samples of them."""
-    questions = [question for paragraph in paragraphs for question in paragraph.questions]
-    scores = score_questions(questions, predictions)
+    scores = score_questions(questions_of(paragraphs), predictions)
     answered = answered_questions(paragraphs, predictions)
     wrong = [question for question in answered if question.em < 1]
     return AnswerReport(
@@ -97,7 +104,7 @@ def report_as_html(run: TrainingRun, answers: Optional[AnswerReport] = None) -> 
         "report.html",
         title=f"Training run {os.path.basename(os.path.abspath(run.folder))}",
         facts=list_facts(run),
-        charts=list_charts(run),
+        charts=[(label, figure_as_svg(figure)) for label, figure in draw_charts(run)],
         metrics=tabulate_epochs(run),
         parameters=parameters,
         no_parameters=no_parameters,
@@ -146,24 +153,30 @@ def list_facts(run: TrainingRun) -> List[Tuple[str, str]]:
     return facts
 
 
-def list_charts(run: TrainingRun) -> List[LineChart]:
-    """A chart for each metric, with a curve for training and one for validation."""
+def draw_charts(run: TrainingRun) -> List[Tuple[str, "Figure"]]:
+    """For each metric its label and a chart with a curve for training and one for validation."""
     charts = []
     for name, curves in run.curves().items():
-        drawn = {part: curve for part, curve in curves.items() if curve}
+        drawn = {data: curves[data] for data in _COLORS if curves.get(data)}
         if drawn:
-            charts.append(line_chart(metric_label(name), drawn))
+            figure = new_figure(3.4, 2.2)
+            axes = figure.add_subplot()
+            draw_curves(axes, drawn, [_COLORS[data] for data in drawn])
+            axes.spines[:].set_visible(False)
+            axes.tick_params(length=0, labelsize=8)
+            axes.legend(fontsize=8, frameon=False)
+            charts.append((metric_label(name), figure))
     return charts
 
 
 def tabulate_epochs(run: TrainingRun) -> List[Row]:
     """A row for each epoch with all that was measured, below a header."""
-    columns = [(part, name) for name, curves in run.curves().items() for part in sorted(curves)]
-    header = ["epoch", *(f"{part} {metric_label(name)}" for part, name in columns), "time"]
+    columns = [(data, name) for name, curves in run.curves().items() for data in sorted(curves)]
+    header = ["epoch", *(f"{data} {metric_label(name)}" for data, name in columns), "time"]
     rows = [tuple(header)]
     best_epoch = (run.epochs[-1] if run.epochs else {}).get("best_epoch")
     for metrics in run.epochs:
-        values = [metrics.get(f"{part}_{name}") for part, name in columns]
+        values = [metrics.get(f"{data}_{name}") for data, name in columns]
         shown = [f"{value:.4g}" if isinstance(value, (int, float)) else "" for value in values]
         epoch = f"{metrics['epoch']}{' (best)' if metrics['epoch'] == best_epoch else ''}"
         time = str(metrics.get("training_duration", "")).partition(".")[0]
@@ -178,10 +191,6 @@ def metric_label(name: str) -> str:
 
 def count_parameters(config: Dict[str, Any]) -> Tuple[List[Row], str]:
     """The rows of a table of layers, or why there is none."""
-    from bidaf_plugin.analysis.parameter_table import count_parameters_by_layer
-    from bidaf_plugin.archives.config_check import check_config
-    from bidaf_plugin.archives.load import parameters_at_most
-
     try:
         if "members" in (config.get("model") or {}):
             raise DataError("this is an ensemble; the parameters are those of its members")

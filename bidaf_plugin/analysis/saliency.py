@@ -1,8 +1,10 @@
 """
 How much each word of a question and of its passage matters to the answer, through
-`allennlp.interpret`.
+`allennlp.interpret`, and how that is shown.
 """
 
+import json
+import os
 from typing import Any, Dict, List, NamedTuple, Sequence
 
 import numpy
@@ -12,6 +14,10 @@ from allennlp.data import Instance
 from allennlp.interpret import SaliencyInterpreter
 from allennlp.predictors import Predictor
 
+from bidaf_plugin.analysis.attention_files import file_name
+from bidaf_plugin.analysis.html import render
+from bidaf_plugin.analysis.tables import align_columns
+from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.data.fields.windowed_text_field import WindowedTextField
 
 # The names of AllenNLP's interpreters.
@@ -48,15 +54,11 @@ class Saliency(NamedTuple):
     passage: List[SalientWord]
 
     def to_json(self) -> Dict[str, Any]:
-        texts = {"question": self.question, "passage": self.passage}
-        return {
-            "method": self.method,
-            "answer": self.answer,
-            **{
-                name: [{"word": word, "score": round(score, 6)} for _, word, score in words]
-                for name, words in texts.items()
-            },
-        }
+        question, passage = (
+            [{"word": word, "score": round(score, 6)} for _, word, score in words]
+            for words in (self.question, self.passage)
+        )
+        return {**self._asdict(), "question": question, "passage": passage}
 
 
 def find_saliency(
@@ -111,7 +113,7 @@ def _salient_words(instance: Instance, name: str, scores: Sequence[float]) -> Li
     if any(token.idx is None for token in tokens):
         # Entities have all the same text in their tokens.
         words = metadata[name].split()
-        starts = ["" if place == 0 else " " for place in range(len(words))]
+        starts = ["" if index == 0 else " " for index in range(len(words))]
     else:
         words = [token.text for token in tokens]
         ends = [0, *(token.idx + len(token.text) for token in tokens)]
@@ -120,3 +122,37 @@ def _salient_words(instance: Instance, name: str, scores: Sequence[float]) -> Li
         SalientWord(before, word, float(score))
         for before, word, score in zip(starts, words, scores, strict=True)
     ]
+
+
+def format_saliency(saliency: Saliency, number: int = 10) -> str:
+    """The words that matter most, as plain text."""
+    paragraphs = [f"answer: {saliency.answer or 'none'}"]
+    for name, words in (("question", saliency.question), ("passage", saliency.passage)):
+        ranked = sorted(words, key=lambda word: -word.score)[:number]
+        rows = [[name, "score"], *([word.word, f"{word.score:.3f}"] for word in ranked)]
+        paragraphs.append(align_columns(rows))
+    return "\n\n".join(paragraphs)
+
+
+def write_saliency(saliency: Saliency, question: str, id: str, folder: str) -> List[str]:
+    """Writes a page (.html) and the numbers (.json), and returns their paths."""
+    path = os.path.join(folder, file_name(f"{id or 'saliency'}-{saliency.method}"))
+    write_atomically(f"{path}.html", render_saliency(saliency, question))
+    write_atomically(f"{path}.json", json.dumps(saliency.to_json()) + "\n")
+    return [f"{path}.html", f"{path}.json"]
+
+
+def render_saliency(saliency: Saliency, question: str) -> str:
+    """A page with both texts, each word coloured as much as it matters."""
+    return render(
+        "saliency.html",
+        title=question,
+        method=saliency.method,
+        answer=saliency.answer,
+        texts={"Question": _shades(saliency.question), "Passage": _shades(saliency.passage)},
+    )
+
+
+def _shades(words: List[SalientWord]) -> List[Dict[str, Any]]:
+    largest = max((word.score for word in words), default=0.0) or 1.0
+    return [{**word._asdict(), "shade": word.score / largest} for word in words]

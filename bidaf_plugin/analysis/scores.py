@@ -1,17 +1,25 @@
 """
-The official scores of SQuAD 1.1 and 2.0, question by question and in all.
+The official scores of SQuAD 1.1 and 2.0: question by question, in all, of groups of questions, and at
+thresholds of no-answer probabilities.
 
 Data is of version 2.0 if some of its questions have no gold answer: there the empty string is the
 right answer. (With an answer to every question, both versions give the same numbers.)
 """
 
 import string
-from dataclasses import dataclass
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.squad_json import Question
 from bidaf_plugin.training.metrics.squad2_em_and_f1 import squad2_scores
 from bidaf_plugin.training.metrics.squad_em_and_f1 import best_over_answers, exact_match, f1_score
+
+NUM_FIRST_WORDS = 10
+# The largest number of words in each group; one more group has all that is longer.
+_ANSWER_LENGTHS = (1, 2, 3, 5, 10)
+_QUESTION_LENGTHS = (6, 9, 12, 15, 20)
 
 
 @dataclass(frozen=True)
@@ -115,3 +123,122 @@ def mean_em(scores: Sequence[QuestionScore]) -> float:
 def mean_f1(scores: Sequence[QuestionScore]) -> float:
     """F1 in percent."""
     return 100.0 * sum(score.f1 for score in scores) / len(scores)
+
+
+class Group(NamedTuple):
+    """Some of the questions, how many they are, and their scores in percent."""
+
+    label: str
+    num_questions: int
+    em: float
+    f1: float
+
+
+def break_down(scores: Sequence[QuestionScore]) -> Dict[str, List[Group]]:
+    """
+    The scores of groups of questions, by aspect: "first word", as in the paper's Figure 2c, "answer length"
+    and "question length".
+    """
+    words = Counter(score.first_word for score in scores)
+    frequent = [word for word, _ in words.most_common(NUM_FIRST_WORDS)]
+    answer_labels = _length_labels(_ANSWER_LENGTHS)
+    question_labels = _length_labels(_QUESTION_LENGTHS)
+
+    def first_word(score: QuestionScore) -> str:
+        return score.first_word if score.first_word in frequent else "(other)"
+
+    def answer_length(score: QuestionScore) -> str:
+        if not score.has_answer:
+            return "no answer"
+        return answer_labels[sum(score.answer_length > limit for limit in _ANSWER_LENGTHS)]
+
+    def question_length(score: QuestionScore) -> str:
+        return question_labels[sum(score.question_length > limit for limit in _QUESTION_LENGTHS)]
+
+    return {
+        "first word": _group(scores, [*frequent, "(other)"], first_word),
+        "answer length": _group(scores, ["no answer", *answer_labels], answer_length),
+        "question length": _group(scores, question_labels, question_length),
+    }
+
+
+def _group(
+    scores: Sequence[QuestionScore], labels: Sequence[str], label_of: Callable[[QuestionScore], str]
+) -> List[Group]:
+    members: Dict[str, List[QuestionScore]] = {label: [] for label in labels}
+    for score in scores:
+        members[label_of(score)].append(score)
+    return [
+        Group(label, len(group), mean_em(group), mean_f1(group))
+        for label, group in members.items()
+        if group
+    ]
+
+
+def _length_labels(limits: Sequence[int]) -> List[str]:
+    firsts = [1, *(limit + 1 for limit in limits)]
+    labels = [
+        str(first) if first == last else f"{first}-{last}"
+        for first, last in zip(firsts, limits, strict=False)
+    ]
+    return [*labels, f"{firsts[-1]} and more"]
+
+
+def apply_threshold(
+    scores: Sequence[QuestionScore], probabilities: Mapping[str, float], threshold: float
+) -> List[QuestionScore]:
+    """
+    The scores when every question whose no-answer probability is above the threshold is answered
+    with the empty string.
+    """
+    changed = []
+    for score in scores:
+        if score.prediction is not None and _probability(probabilities, score) > threshold:
+            value = float(not score.has_answer)
+            score = replace(score, prediction="", em=value, f1=value)
+        changed.append(score)
+    return changed
+
+
+def find_best_thresholds(
+    scores: Sequence[QuestionScore], probabilities: Mapping[str, float]
+) -> Dict[str, float]:
+    """
+    The largest scores, in percent, that a threshold can bring, and these thresholds: `best_exact`,
+    `best_exact_thresh`, `best_f1`, `best_f1_thresh`.
+    """
+    best: Dict[str, float] = {}
+    for name, key in (("em", "exact"), ("f1", "f1")):
+        best[f"best_{key}"], best[f"best_{key}_thresh"] = _find_best(scores, probabilities, name)
+    return best
+
+
+def _find_best(
+    scores: Sequence[QuestionScore], probabilities: Mapping[str, float], name: str
+) -> Tuple[float, float]:
+    answered = [score for score in scores if score.prediction is not None]
+    score_by_id = {score.id: score for score in answered}
+    for score in answered:
+        _probability(probabilities, score)
+    # With no threshold at all nothing is answered, and all questions without an answer are right.
+    # Then the questions get their answers one by one, the surest first. Among equal probabilities the
+    # file's order decides, and the best place may lie between them: the official script has it so.
+    current = best = float(sum(not score.has_answer for score in answered))
+    best_threshold = 0.0
+    for id in sorted(probabilities, key=lambda id: probabilities[id]):
+        if id not in score_by_id:
+            continue
+        score = score_by_id[id]
+        if score.has_answer:
+            current += getattr(score, name)
+        elif score.prediction:
+            current -= 1
+        if current > best:
+            best, best_threshold = current, probabilities[id]
+    return 100.0 * best / len(scores), best_threshold
+
+
+def _probability(probabilities: Mapping[str, float], score: QuestionScore) -> float:
+    if score.id not in probabilities:
+        raise DataError(f"there is no no-answer probability for the question {score.id!r}")
+    return probabilities[score.id]

@@ -1,9 +1,11 @@
 """
-SQuAD files as `answer` and `score` need them: every question can be told by its id.
+SQuAD files in which every question can be told by its id.
 """
 
 from os import PathLike
-from typing import List, Sequence, Set, Union
+from typing import Dict, Iterable, List, Sequence, Set, Union
+
+from allennlp.common.util import JsonDict
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.squad_json import Paragraph, Question, read_squad_json
@@ -30,7 +32,7 @@ def read_gold_paragraphs(path: Union[str, PathLike]) -> List[Paragraph]:
     for paragraph in paragraphs:
         for question in paragraph.questions:
             # The score without such questions would not be comparable with any other.
-            if not question.answers and not question.is_impossible:
+            if not _has_gold_answer(question):
                 raise DataError(
                     f"{paragraph.place}, question {question.id!r}: there is neither a gold answer to "
                     "score against nor 'is_impossible': true"
@@ -38,15 +40,33 @@ def read_gold_paragraphs(path: Union[str, PathLike]) -> List[Paragraph]:
     return paragraphs
 
 
-def has_gold_answers(paragraphs: Sequence[Paragraph]) -> bool:
-    """Whether the right answer to every question is known, so that there can be a score."""
-    return all(
-        question.answers or question.is_impossible
-        for paragraph in paragraphs
-        for question in paragraph.questions
-    )
-
-
 def read_gold_questions(path: Union[str, PathLike]) -> List[Question]:
     """All questions of such a file, in its order."""
-    return [q for paragraph in read_gold_paragraphs(path) for q in paragraph.questions]
+    return questions_of(read_gold_paragraphs(path))
+
+
+def has_gold_answers(paragraphs: Sequence[Paragraph]) -> bool:
+    """Whether the right answer to every question is known, so that there can be a score."""
+    return all(map(_has_gold_answer, questions_of(paragraphs)))
+
+
+def _has_gold_answer(question: Question) -> bool:
+    return bool(question.answers or question.is_impossible)
+
+
+def questions_of(paragraphs: Iterable[Paragraph]) -> List[Question]:
+    return [question for paragraph in paragraphs for question in paragraph.questions]
+
+
+def passages_of(paragraphs: Iterable[Paragraph]) -> Dict[str, str]:
+    """The passage of each question, by its id."""
+    return {q.id: paragraph.passage for paragraph in paragraphs for q in paragraph.questions}
+
+
+def records_of(paragraphs: Iterable[Paragraph]) -> List[JsonDict]:
+    """The questions as `SpanPredictor` takes them."""
+    return [
+        {"id": question.id, "question": question.text, "passage": paragraph.passage}
+        for paragraph in paragraphs
+        for question in paragraph.questions
+    ]

@@ -10,6 +10,7 @@ from allennlp.common import Tqdm
 from allennlp.data import Batch, Instance
 from allennlp.nn import util
 
+from bidaf_plugin.data.samplers import BidafBucketSampler
 from bidaf_plugin.nn.exact_match import mark_alone
 from bidaf_plugin.predictors import SpanPredictor
 
@@ -36,21 +37,21 @@ def iterate_vectors(
     predictor: SpanPredictor, instances: Sequence[Instance], field_name: str
 ) -> Iterator[TextVectors]:
     """
-    Reads one text of each instance, short ones first. It holds the vectors of one batch at a time.
-
-    # Parameters
-
-    predictor : `SpanPredictor`
-    instances : `Sequence[Instance]`
-    field_name : `str`
-        "question" or "passage".
+    Reads the "question" or the "passage" of each instance, long ones first. It holds the vectors of one
+    batch at a time.
     """
     model, reader = predictor._model, predictor._dataset_reader
+    # The sampler looks at these two fields.
+    texts = [
+        Instance(dict.fromkeys(("passage", "question"), instance[field_name]))
+        for instance in instances
+    ]
+    sampler = BidafBucketSampler(_MAX_TOKENS, _MAX_TOKENS, shuffle=False)
     progress = Tqdm.tqdm(total=len(instances), desc=f"reading {field_name}s")
-    for indices in _make_batches([len(instance[field_name]) for instance in instances]):
+    for indices in sampler.get_batch_indices(texts):
         for index in indices:
             reader.apply_token_indexers(instances[index])
-        batch = Batch([Instance({"text": instances[index][field_name]}) for index in indices])
+        batch = Batch([Instance({"text": texts[index]["passage"]}) for index in indices])
         batch.index_instances(model.vocab)
         tensors = util.move_to_device(batch.as_tensor_dict(), predictor.cuda_device)
         with torch.no_grad():
@@ -68,19 +69,7 @@ def iterate_vectors(
     progress.close()
 
 
-def _make_batches(lengths: Sequence[int]) -> Iterator[List[int]]:
-    """Texts of similar length together, by their places."""
-    batch: List[int] = []
-    for index in sorted(range(len(lengths)), key=lambda index: lengths[index]):
-        if batch and lengths[index] * (len(batch) + 1) > _MAX_TOKENS:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
-
-
-def distinct_passages(instances: Sequence[Instance]) -> List[Instance]:
+def one_per_passage(instances: Sequence[Instance]) -> List[Instance]:
     """One instance for each passage."""
     return list({id(instance["passage"]): instance for instance in instances}.values())
 
@@ -89,6 +78,6 @@ def words_of(instance: Instance, field_name: str) -> List[str]:
     return [token.text for token in instance[field_name].tokens]
 
 
-def context_of(words: Sequence[str], place: int, width: int = 5) -> str:
+def context_of(words: Sequence[str], index: int, width: int = 5) -> str:
     """A word with its neighbours, for people to read."""
-    return " ".join(words[max(place - width, 0) : place + width + 1])
+    return " ".join(words[max(index - width, 0) : index + width + 1])

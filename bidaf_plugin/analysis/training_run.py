@@ -17,7 +17,7 @@ Curves = Dict[str, Dict[str, List[Tuple[int, float]]]]
 _FIRST_METRICS = ("loss", "em", "f1", "accuracy")
 _PROBLEM = re.compile(r" - (WARNING|ERROR|CRITICAL) - ")
 _MOST_PROBLEMS = 20
-# Beyond it, and for infinite values, there are no marks for an axis.
+# What is larger, or infinite, is left out of curves: no axis could show the rest beside it.
 _LARGEST_DRAWN = 1e100
 _EPOCH = re.compile(r"metrics_epoch_(\d{1,9})\.json$")
 
@@ -60,14 +60,15 @@ class TrainingRun:
         curves: Curves = {}
         for metrics in self.epochs:
             for key, value in metrics.items():
-                part, _, name = key.partition("_")
-                is_measure = part in ("training", "validation") and isinstance(value, (int, float))
+                data, _, name = key.partition("_")
+                is_measure = data in ("training", "validation") and isinstance(value, (int, float))
                 # Memory and what AllenNLP hides are not about how good the model is.
                 if is_measure and not name.startswith("_") and "memory" not in name:
-                    curve = curves.setdefault(name, {}).setdefault(part, [])
+                    curve = curves.setdefault(name, {}).setdefault(data, [])
                     if abs(value) < _LARGEST_DRAWN:
                         curve.append((metrics["epoch"], value))
-        return {name: curves[name] for name in sorted(curves, key=_rank)}
+        first = [name for name in _FIRST_METRICS if name in curves]
+        return {name: curves[name] for name in [*first, *sorted(set(curves).difference(first))]}
 
 
 def read_run(folder: str) -> TrainingRun:
@@ -131,8 +132,3 @@ def _read_problems(folder: str) -> List[str]:
                     # Without the time, so that the same problem is one.
                     problems[line.strip().partition(" - ")[2]] = None
     return list(problems)[-_MOST_PROBLEMS:]
-
-
-def _rank(name: str) -> Tuple[int, str]:
-    place = _FIRST_METRICS.index(name) if name in _FIRST_METRICS else len(_FIRST_METRICS)
-    return place, name

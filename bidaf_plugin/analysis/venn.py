@@ -10,8 +10,9 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy
 from scipy.ndimage import distance_transform_edt
+from scipy.optimize import brentq, least_squares
 
-from bidaf_plugin.analysis.comparison import Region
+from bidaf_plugin.analysis.comparison import Region, all_regions
 
 # Points along the longer side at which regions are looked for.
 _RESOLUTION = 400
@@ -36,46 +37,49 @@ class Spot(NamedTuple):
 def place_circles(regions: Dict[Region, int]) -> List[Circle]:
     """A circle for each set; the area of each is the number of questions in it."""
     num_sets = len(next(iter(regions)))
-    sizes = [_count(regions, [index]) for index in range(num_sets)]
-    radii = [sqrt(size / pi) for size in sizes]
+
+    def count(*members: int) -> int:
+        """How many questions are in all of these sets."""
+        return sum(n for region, n in regions.items() if all(region[index] for index in members))
 
     def distance(first: int, second: int) -> float:
-        shared = _count(regions, [first, second])
-        return find_distance(radii[first], radii[second], shared)
+        return find_distance(radii[first], radii[second], count(first, second))
 
-    centers = [(0.0, 0.0), (distance(0, 1), 0.0)]
+    radii = [sqrt(count(index) / pi) for index in range(num_sets)]
+    base = distance(0, 1)
+    centers = [(0.0, 0.0), (base, 0.0)]
     if num_sets == 3:
-        centers.append(_third_corner(distance(0, 1), distance(0, 2), distance(1, 2)))
+        centers.append(_third_corner(base, distance(0, 2), distance(1, 2)))
     return [Circle(x, y, radius) for (x, y), radius in zip(centers, radii, strict=True)]
 
 
 def find_distance(first_radius: float, second_radius: float, shared_area: float) -> float:
     """How far apart the centres of two circles are that have so large an area in common."""
-    apart = first_radius + second_radius
-    inside = abs(first_radius - second_radius)
+    apart, within = first_radius + second_radius, abs(first_radius - second_radius)
     if shared_area <= 0:
         return apart + _GAP * max(first_radius, second_radius)
-    # The area shrinks as the circles part, so that the distance can be halved in on.
-    near, far = inside, apart
-    for _ in range(60):
-        middle = (near + far) / 2
-        if overlap_area(first_radius, second_radius, middle) > shared_area:
-            near = middle
-        else:
-            far = middle
-    return near
+    if shared_area >= overlap_area(first_radius, second_radius, within):
+        return within
+    # The area shrinks as the circles part.
+    return float(
+        brentq(lambda d: overlap_area(first_radius, second_radius, d) - shared_area, within, apart)
+    )
 
 
 def overlap_area(first_radius: float, second_radius: float, distance: float) -> float:
     """The area that two circles have in common."""
     if distance >= first_radius + second_radius:
         return 0.0
-    smaller = min(first_radius, second_radius)
     if distance <= abs(first_radius - second_radius):
-        return pi * smaller**2
-    return _segment(first_radius, second_radius, distance) + _segment(
-        second_radius, first_radius, distance
-    )
+        return pi * min(first_radius, second_radius) ** 2
+    area = 0.0
+    # What the chord through the two points where the circles meet cuts off each of them.
+    for radius, other in ((first_radius, second_radius), (second_radius, first_radius)):
+        to_chord = (distance**2 + radius**2 - other**2) / (2 * distance)
+        # Rounding must not leave the range of the cosine.
+        angle = acos(min(1.0, max(-1.0, to_chord / radius)))
+        area += radius**2 * angle - to_chord * sqrt(max(0.0, radius**2 - to_chord**2))
+    return area
 
 
 def find_spots(circles: Sequence[Circle]) -> Dict[Region, Spot]:
@@ -94,8 +98,7 @@ def find_spots(circles: Sequence[Circle]) -> Dict[Region, Spot]:
         ]
     )
     spots = {}
-    for number in range(1, 2 ** len(circles)):
-        region = tuple(bool(number >> place & 1) for place in range(len(circles)))
+    for region in all_regions(len(circles))[1:]:
         # Shape: (num_ys, num_xs)
         is_in_region = (is_inside == numpy.array(region)[:, None, None]).all(0)
         if is_in_region.any():
@@ -113,48 +116,21 @@ def find_spots(circles: Sequence[Circle]) -> Dict[Region, Spot]:
 
 def bounds(circles: Sequence[Circle]) -> Tuple[float, float, float, float]:
     """The left, right, bottom and top of what the circles cover."""
-    return (
-        min(circle.x - circle.radius for circle in circles),
-        max(circle.x + circle.radius for circle in circles),
-        min(circle.y - circle.radius for circle in circles),
-        max(circle.y + circle.radius for circle in circles),
-    )
-
-
-def _count(regions: Dict[Region, int], members: Sequence[int]) -> int:
-    """How many questions are in all of some sets."""
-    return sum(
-        count for region, count in regions.items() if all(region[index] for index in members)
-    )
-
-
-def _segment(radius: float, other_radius: float, distance: float) -> float:
-    """What the chord through the two points where circles meet cuts off one of them."""
-    to_chord = (distance**2 + radius**2 - other_radius**2) / (2 * distance)
-    # Rounding must not leave the range of the cosine.
-    angle = acos(min(1.0, max(-1.0, to_chord / radius)))
-    return radius**2 * angle - to_chord * sqrt(max(0.0, radius**2 - to_chord**2))
+    xs, ys, radii = numpy.array(circles).T
+    edges = (xs - radii).min(), (xs + radii).max(), (ys - radii).min(), (ys + radii).max()
+    return edges[0].item(), edges[1].item(), edges[2].item(), edges[3].item()
 
 
 def _third_corner(base: float, from_first: float, from_second: float) -> Tuple[float, float]:
-    """The third corner of a triangle whose base lies on the x-axis, below it."""
-    if base == 0:
-        return 0.0, -from_first
-    x = (base**2 + from_first**2 - from_second**2) / (2 * base)
-    height = from_first**2 - x**2
-    if height > 0:
-        return x, -sqrt(height)
-    # No triangle has such sides; on the line, both distances are missed by the same amount.
-    return _on_line(base, from_first, from_second), 0.0
+    """
+    The third corner of a triangle whose base lies on the x-axis, below it. Where no triangle has such
+    sides, both distances are missed as little as can be.
+    """
 
+    def errors(corner: numpy.ndarray) -> List[float]:
+        x, y = corner
+        return [hypot(x, y) - from_first, hypot(x - base, y) - from_second]
 
-def _on_line(base: float, from_first: float, from_second: float) -> float:
-    between, right, left = (
-        (base + from_first - from_second) / 2,
-        (base + from_first + from_second) / 2,
-        (base - from_first - from_second) / 2,
-    )
-    return min(
-        (between, right, left),
-        key=lambda x: hypot(abs(x) - from_first, abs(x - base) - from_second),
-    )
+    start = (base / 2, -max(from_first, from_second, 1e-3))
+    x, y = least_squares(errors, start, xtol=1e-12, ftol=1e-12, gtol=1e-12).x
+    return float(x), float(y)

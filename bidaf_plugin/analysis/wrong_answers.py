@@ -69,8 +69,8 @@ def draw_sample(
     questions: Sequence[AnsweredQuestion], size: int, seed: int
 ) -> List[AnsweredQuestion]:
     """So many questions drawn at random, or all if there are not as many; in the order of the data."""
-    places = random.Random(seed).sample(range(len(questions)), min(size, len(questions)))
-    return [questions[place] for place in sorted(places)]
+    indices = random.Random(seed).sample(range(len(questions)), min(size, len(questions)))
+    return [questions[index] for index in sorted(indices)]
 
 
 def _mark(passage: str, question: Question, score: QuestionScore) -> AnsweredQuestion:
@@ -112,9 +112,9 @@ def mark_passage(passage: str, gold: Sequence[Span], predicted: Sequence[Span]) 
         for stretch in zip(cuts, cuts[1:], strict=False)
     ]
     stretches = []
-    for kind, group in groupby(range(len(kinds)), key=lambda place: kinds[place]):
-        places = list(group)
-        stretches.append(MarkedText(passage[cuts[places[0]] : cuts[places[-1] + 1]], kind))
+    for kind, group in groupby(range(len(kinds)), key=lambda index: kinds[index]):
+        indices = list(group)
+        stretches.append(MarkedText(passage[cuts[indices[0]] : cuts[indices[-1] + 1]], kind))
     return stretches
 
 

@@ -43,8 +43,11 @@ class Calibrate(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.analysis.answer_logits import collect_logits
-        from bidaf_plugin.analysis.calibration import describe_calibration, fit_temperature
+        from bidaf_plugin.analysis.calibration import (
+            collect_logits,
+            describe_calibration,
+            fit_temperature,
+        )
         from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
         from bidaf_plugin.archives import load_span_predictor
         from bidaf_plugin.archives.calibrate import divide_logits

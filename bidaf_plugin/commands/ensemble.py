@@ -5,19 +5,19 @@ from overrides import overrides
 
 from bidaf_plugin.analysis.ensemble import (
     EnsembleAnswers,
+    NbestEnsemble,
     answer_together,
     format_scores,
     score_together,
 )
-from bidaf_plugin.analysis.nbest_files import (
-    NbestEnsemble,
-    answers_of,
+from bidaf_plugin.analysis.prediction_files import (
+    first_answers,
     is_nbest_file,
-    passages_of,
+    path_beside,
     read_nbest,
+    write_predictions,
 )
-from bidaf_plugin.analysis.prediction_files import path_beside, write_predictions
-from bidaf_plugin.analysis.squad_files import has_gold_answers, read_paragraphs
+from bidaf_plugin.analysis.squad_files import has_gold_answers, passages_of, read_paragraphs
 from bidaf_plugin.archives.ensemble import check_members, write_ensemble_archive
 from bidaf_plugin.commands.action import Action, add_model_options
 from bidaf_plugin.common.errors import DataError
@@ -136,7 +136,7 @@ def _answer_from_nbest(args: argparse.Namespace, rules: List[str]) -> None:
     passages = passages_of(paragraphs)
     members = [read_nbest(path) for path in args.archives]
     single = {
-        path: answers_of(path, member, passages)
+        path: first_answers(path, member, passages)
         for path, member in zip(args.archives, members, strict=True)
     }
     ensemble = NbestEnsemble(members)

@@ -100,8 +100,11 @@ class Saliency(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.analysis.saliency import find_saliency
-        from bidaf_plugin.analysis.saliency_files import format_saliency, write_saliency
+        from bidaf_plugin.analysis.saliency import (
+            find_saliency,
+            format_saliency,
+            write_saliency,
+        )
         from bidaf_plugin.archives.load import load_predictor
 
         check_folder(args.output)

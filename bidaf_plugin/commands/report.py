@@ -7,7 +7,7 @@ from bidaf_plugin.commands.action import Action, add_model_options
 from bidaf_plugin.common.errors import DataError
 
 if TYPE_CHECKING:
-    from bidaf_plugin.analysis.attention_summary import AttentionSummary
+    from bidaf_plugin.analysis.attention import AttentionSummary
     from bidaf_plugin.analysis.run_report import AnswerReport
     from bidaf_plugin.analysis.training_run import TrainingRun
     from bidaf_plugin.predictors import SpanPredictor
@@ -91,8 +91,7 @@ def find_attention_of_sample(
     predictor: "SpanPredictor", report: "AnswerReport"
 ) -> Dict[str, "AttentionSummary"]:
     """By question id; nothing if the model has no attention layer to look into."""
-    from bidaf_plugin.analysis.attention import find_attention
-    from bidaf_plugin.analysis.attention_summary import summarize_attention
+    from bidaf_plugin.analysis.attention import find_attention, summarize_attention
 
     passages = report.passages()
     try:

@@ -131,14 +131,17 @@ class Compare(Action):
     def run(self, args: argparse.Namespace) -> None:
         from bidaf_plugin.analysis.comparison import compare
         from bidaf_plugin.analysis.comparison_report import as_text, write_comparison
-        from bidaf_plugin.analysis.nbest_files import passages_of
         from bidaf_plugin.analysis.score_report import score_file
-        from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
+        from bidaf_plugin.analysis.squad_files import (
+            passages_of,
+            questions_of,
+            read_gold_paragraphs,
+        )
 
         names = system_names(args.predictions, args.names)
         check_folder(args.output)
         paragraphs = read_gold_paragraphs(args.data)
-        questions = [question for paragraph in paragraphs for question in paragraph.questions]
+        questions = questions_of(paragraphs)
         passages = passages_of(paragraphs)
         systems = [score_file(questions, path, passages=passages) for path in args.predictions]
         comparison = compare(dict(zip(names, systems, strict=True)))

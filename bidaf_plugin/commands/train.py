@@ -117,12 +117,12 @@ class Study(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.analysis.finished_runs import (
+        from bidaf_plugin.analysis.reproduction import PAPER_SCORES, write_comparison
+        from bidaf_plugin.analysis.variants import (
             format_variants,
             read_finished_runs,
             summarize_variants,
         )
-        from bidaf_plugin.analysis.reproduction import PAPER_SCORES, write_comparison
 
         if args.finished is not None:
             runs = read_finished_runs(args.finished)

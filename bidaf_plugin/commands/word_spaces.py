@@ -108,8 +108,7 @@ class Tsne(Action):
     def run(self, args: argparse.Namespace) -> None:
         from bidaf_plugin.analysis.figures import save_figure
         from bidaf_plugin.analysis.tables import write_csv
-        from bidaf_plugin.analysis.word_map import MONTHS, map_rows, map_words
-        from bidaf_plugin.analysis.word_map_figure import draw_word_map
+        from bidaf_plugin.analysis.word_map import MONTHS, draw_word_map, map_rows, map_words
         from bidaf_plugin.archives.load import load_span_predictor
 
         if args.max_occurrences < 1 or args.others < 0 or args.seed < 0:

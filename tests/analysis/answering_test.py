@@ -1,15 +1,27 @@
 import json
 from pathlib import Path
+from typing import List
 
 import pytest
 from allennlp.predictors import Predictor
 
 from bidaf_plugin.analysis import answering
-from bidaf_plugin.analysis.answering import answer_paragraphs, write_answers
-from bidaf_plugin.analysis.squad_files import read_paragraphs
+from bidaf_plugin.analysis.answering import (
+    answer_paragraphs,
+    best_spans,
+    find_best_spans,
+    write_answers,
+)
+from bidaf_plugin.analysis.prediction_files import first_answers
+from bidaf_plugin.analysis.squad_files import passages_of, read_paragraphs
 from bidaf_plugin.archives.load import load_span_predictor
+from bidaf_plugin.modules.ensemble_rules import Candidate
+from bidaf_plugin.predictors.span_distributions import find_distributions
 from tests.analysis.squad_helpers import PASSAGE, question, squad, write
 from tests.helpers import TINY_SQUAD
+
+PARAGRAPHS = read_paragraphs(TINY_SQUAD)
+PASSAGES = passages_of(PARAGRAPHS)
 
 
 class TestAnswering:
@@ -58,3 +70,32 @@ class TestAnswering:
             {"a": 0.25},
             {"a": "x"},
         ]
+
+
+class TestBestSpans:
+    def test_the_first_is_the_models_answer_and_probabilities_fall(
+        self, tiny_members: List[str]
+    ) -> None:
+        predictor = load_span_predictor(tiny_members[0])
+        spans = find_best_spans(predictor, PARAGRAPHS)
+        answers = first_answers("", spans, PASSAGES)
+        for paragraph in PARAGRAPHS:
+            for item in paragraph.questions:
+                record = predictor.predict(item.text, paragraph.passage)
+                assert answers[item.id] == record["best_span_str"]
+                probabilities = [candidate.confidence for candidate in spans[item.id]]
+                assert probabilities[0] == pytest.approx(record["confidence"], abs=1e-6)
+                assert probabilities == sorted(probabilities, reverse=True)
+                assert len(set(spans[item.id])) == len(probabilities) == 10
+
+    def test_no_answer_is_one_of_them(self, tiny_members: List[str]) -> None:
+        predictor = load_span_predictor(tiny_members[0])
+        paragraph = PARAGRAPHS[0]
+        record = {"question": paragraph.questions[0].text, "passage": paragraph.passage}
+        (distribution,) = find_distributions(predictor, [record])
+        distribution = distribution._replace(
+            best_span=None, confidence=0.25, no_answer_log_probs=(-0.6931472, -0.6931472)
+        )
+        first, *others = best_spans(distribution, paragraph.passage)
+        assert first == Candidate(None, 0.25)
+        assert all(candidate.span is not None for candidate in others) and len(others) == 9

@@ -1,9 +1,11 @@
+import csv
 from pathlib import Path
 from typing import Dict, Optional, Sequence
 
 import pytest
 
 from bidaf_plugin.analysis.comparison import Comparison, compare, count_regions, mcnemar_p_value
+from bidaf_plugin.analysis.comparison_report import write_comparison
 from bidaf_plugin.analysis.score_report import score_file
 from bidaf_plugin.analysis.squad_files import read_gold_questions
 from tests.analysis.squad_helpers import question, squad, write
@@ -75,6 +77,13 @@ class TestCompare:
         ]  # fmt: skip
         assert len(comparison.regions) == 8
         assert comparison.regions[True, True, False] == comparison.regions[False, False, True] == 1
+
+    def test_no_answer_is_a_formula_of_a_spreadsheet(self, tmp_path: Path) -> None:
+        comparison = compare_answers(tmp_path, a=["=1+1"], b=["@b"])
+        write_comparison(comparison, "data.json", str(tmp_path), "em")
+        with open(tmp_path / "questions.csv", newline="", encoding="utf-8") as file:
+            (row,) = csv.DictReader(file)
+        assert (row["a answer"], row["a EM"], row["b answer"]) == ("'=1+1", "0", "'@b")
 
     def test_regions_are_in_the_order_of_the_systems(self) -> None:
         regions = count_regions([[True, True], [False, True], [False, False]])

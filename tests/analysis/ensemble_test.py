@@ -1,23 +1,30 @@
 import gc
+import gzip
 import weakref
+from pathlib import Path
 from typing import Any, List
 
 import pytest
 
 from bidaf_plugin.analysis import ensemble
+from bidaf_plugin.analysis.answering import find_best_spans
 from bidaf_plugin.analysis.ensemble import (
     EnsembleAnswers,
     EnsembleScore,
+    NbestEnsemble,
     answer_together,
     format_scores,
     score_together,
 )
+from bidaf_plugin.analysis.prediction_files import read_nbest, write_nbest
+from bidaf_plugin.analysis.squad_files import passages_of, read_paragraphs
 from bidaf_plugin.archives import load_span_predictor
-from bidaf_plugin.data.dataset_readers.squad_json import read_squad_json
+from bidaf_plugin.modules.ensemble_rules import Candidate
 from bidaf_plugin.predictors import SpanPredictor
 from tests.helpers import TINY_SQUAD
 
-PARAGRAPHS = list(read_squad_json(TINY_SQUAD))
+PARAGRAPHS = read_paragraphs(TINY_SQUAD)
+PASSAGES = passages_of(PARAGRAPHS)
 RULES = ["votes", "spans", "mean", "product"]
 
 
@@ -92,3 +99,37 @@ class TestScoreTogether:
             questions=[question._replace(answers=[]) for question in paragraph.questions]
         )
         assert score_together(EnsembleAnswers({}, {}), [bare]) == []
+
+
+class TestNbestEnsemble:
+    def test_answers_are_those_of_the_models_themselves(
+        self, tiny_members: List[str], tmp_path: Path
+    ) -> None:
+        paths = [tmp_path / f"{number}.nbest.json.gz" for number in range(len(tiny_members))]
+        for member, path in zip(tiny_members, paths, strict=True):
+            write_nbest(path, find_best_spans(load_span_predictor(member), PARAGRAPHS))
+            assert gzip.decompress(path.read_bytes()).startswith(b"{")
+        expected = answer_together(tiny_members, PARAGRAPHS, ["votes"]).together["votes"]
+        ensemble = NbestEnsemble([read_nbest(path) for path in paths])
+        answers = {id: ensemble.answer("votes", id, passage) for id, passage in PASSAGES.items()}
+        assert answers == expected
+        assert 0 < ensemble.probability_known() < 1
+
+    def test_spans_adds_up_what_is_known(self) -> None:
+        members = [
+            {"q": [Candidate((0, 1), 0.5), Candidate((2, 3), 0.4)]},
+            {"q": [Candidate((4, 5), 0.6), Candidate((2, 3), 0.3)]},
+        ]
+        ensemble = NbestEnsemble(members)
+        assert ensemble.answer("votes", "q", "a b c") == "c"  # 0.6 / 2 is the largest vote
+        assert ensemble.answer("spans", "q", "a b c") == "b"  # (0.4 + 0.3) / 2
+        assert ensemble.probability_known() == pytest.approx((0.9 + 0.9) / 2)
+        assert ensemble.answer("spans", "unknown", "a b c") == ""
+
+    def test_no_answer_can_win(self) -> None:
+        members = [
+            {"q": [Candidate(None, 0.9), Candidate((0, 1), 0.1)]},
+            {"q": [Candidate(None, 0.8)]},
+        ]
+        for rule in NbestEnsemble.RULES:
+            assert NbestEnsemble(members).answer(rule, "q", "a b c") == ""

@@ -100,6 +100,6 @@ class TestTables:
 
     def test_rows(self) -> None:
         header, first, second = neighbor_rows(self.neighborhoods)
-        assert first == ["word", "When", 1, "when", "0.750000", 3, "so when"]
+        assert first == ["word", "When", 1, "when", 0.75, 3, "so when"]
         assert second[2:4] == [2, "|"]
         assert len(header) == len(first)

@@ -8,13 +8,18 @@ from typing import Any, Callable
 import pytest
 
 from bidaf_plugin.analysis.prediction_files import (
+    first_answers,
+    is_nbest_file,
     path_beside,
+    read_nbest,
     read_predictions,
     read_probabilities,
+    write_nbest,
     write_predictions,
 )
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.folders import check_can_be_written
+from bidaf_plugin.modules.ensemble_rules import Candidate
 
 PREDICTIONS = {"b": "é", "a": ""}
 
@@ -102,3 +107,55 @@ class TestPredictionFiles:
         for _ in range(2):
             write_predictions(link, PREDICTIONS)
             assert link.is_symlink() and read_predictions(target) == PREDICTIONS
+
+
+class TestNbestFiles:
+    @pytest.mark.parametrize("name", ["a.nbest.json", "a.nbest.json.gz"])
+    def test_what_is_written_is_read_again(self, tmp_path: Path, name: str) -> None:
+        spans = {
+            "a": [Candidate((3, 9), 0.123456), Candidate(None, 1e-7)],
+            "b": [Candidate((0, 1), 1.0)],
+        }
+        write_nbest(tmp_path / name, spans)
+        assert read_nbest(tmp_path / name) == {
+            "a": [Candidate((3, 9), 0.1235), Candidate(None, 1e-7)],
+            "b": [Candidate((0, 1), 1.0)],
+        }
+        assert is_nbest_file(tmp_path / name) and not is_nbest_file("a.json.gz")
+
+    def test_what_answer_writes_is_read_too(self, tmp_path: Path) -> None:
+        item = {"text": "x", "probability": 0.5, "characters": [2, 3], "tokens": [1, 1]}
+        path = tmp_path / "a.nbest.json"
+        path.write_text(json.dumps({"a": [item]}))
+        assert read_nbest(path) == {"a": [Candidate((2, 3), 0.5)]}
+
+    @pytest.mark.parametrize(
+        "content, fault",
+        [
+            ([], "expected one JSON object"),
+            ({"q": []}, "'q': there must be a list of answers"),
+            ({"q": ["x"]}, "'q': 'probability' must be a number"),
+            ({"q": [{"characters": [1, 2], "probability": True}]}, "'probability' must be"),
+            ({"q": [{"characters": [1, 2], "probability": 2}]}, "'probability' must be"),
+            ({"q": [{"characters": [2, 2], "probability": 1}]}, "'characters' must be two rising"),
+            ({"q": [{"characters": [-1, 2], "probability": 1}]}, "'characters' must be two rising"),
+            (
+                {"q": [{"characters": [1, 2.5], "probability": 1}]},
+                "'characters' must be two rising",
+            ),
+            ({"q": [{"probability": 1}]}, "'characters' must be two rising"),
+        ],
+    )
+    def test_faults_are_named(self, tmp_path: Path, content: Any, fault: str) -> None:
+        path = tmp_path / "a.nbest.json"
+        path.write_text(json.dumps(content))
+        with pytest.raises(DataError, match=fault) as error:
+            read_nbest(path)
+        assert "a.nbest.json" in str(error.value)
+
+    def test_answers_beyond_the_passage_are_of_other_data(self) -> None:
+        with pytest.raises(DataError, match="character 90 of a passage of 3; is it about other"):
+            first_answers("a.nbest.json", {"q": [Candidate((0, 90), 1.0)]}, {"q": "abc"})
+        assert (
+            first_answers("a.nbest.json", {"other": [Candidate((0, 90), 1.0)]}, {"q": "abc"}) == {}
+        )

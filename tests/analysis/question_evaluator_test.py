@@ -1,16 +1,19 @@
 import json
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import pytest
+import torch
 from allennlp.common import Params
-from allennlp.data import DataLoader
+from allennlp.data import DataLoader, Instance
+from allennlp.data.fields import MetadataField
 from allennlp.evaluation import Evaluator
 from allennlp.evaluation.evaluator import SimpleEvaluator
 from allennlp.models.archival import Archive, load_archive
 from allennlp.predictors import Predictor
 
 from bidaf_plugin.analysis import QuestionEvaluator
+from bidaf_plugin.analysis.question_evaluator import open_answer_file
 from bidaf_plugin.common.errors import DataError
 from tests.cloze_helpers import TINY_CLOZE
 from tests.helpers import FIXTURES
@@ -131,3 +134,40 @@ class TestQuestionEvaluator:
             assert answer["best_span"] is None and answer["best_span_characters"] is None
             assert answer["best_span_str"] == "" and answer["no_answer_probability"] > 0
         assert metrics["em"] == metrics["has_answer_em"] == 0
+
+
+METADATA: List[Any] = [{"id": number} for number in range(4)]
+
+
+def lines(path: Path) -> List[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+class TestOpenAnswerFile:
+    def test_answers_are_in_the_order_of_the_data(self, tmp_path: Path) -> None:
+        path = tmp_path / "answers.jsonl"
+        instances = [Instance({"metadata": MetadataField(item)}) for item in METADATA]
+        with open_answer_file(str(path), instances) as write:
+            for places in ([3, 0], [2, 1]):
+                write([METADATA[place] for place in places], [METADATA[place] for place in places])
+        assert lines(path) == METADATA
+
+    def test_answers_to_large_data_are_written_as_they_come(self, tmp_path: Path) -> None:
+        path = tmp_path / "answers.jsonl"
+        with open_answer_file(str(path)) as write:
+            write(METADATA[2:], METADATA[2:])
+            write(METADATA[:2], METADATA[:2])
+        assert lines(path) == METADATA[2:] + METADATA[:2]
+
+    def test_nothing_stays_null_and_tensors_become_numbers(self, tmp_path: Path) -> None:
+        path = tmp_path / "answers.jsonl"
+        answer = {"name": None, "candidates": [{"name": None, "score": torch.tensor([0.5])}]}
+        with open_answer_file(str(path)) as write:
+            write([{}], [answer])
+        assert lines(path) == [{"name": None, "candidates": [{"name": None, "score": [0.5]}]}]
+
+    def test_a_failure_leaves_no_file(self, tmp_path: Path) -> None:
+        with pytest.raises(KeyError), open_answer_file(str(tmp_path / "answers.jsonl")) as write:
+            write([{}], [{}])
+            raise KeyError
+        assert not list(tmp_path.iterdir())

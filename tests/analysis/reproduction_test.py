@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from bidaf_plugin.analysis.learning_curves import Measurement, read_measurements
 from bidaf_plugin.analysis.reproduction import (
     format_comparison,
     training_minutes,
     write_comparison,
     write_results,
 )
+from bidaf_plugin.analysis.variants import Measurement, read_measurements
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.training.experiments import make_config, train_variant
 from bidaf_plugin.training.resumable import train_or_resume

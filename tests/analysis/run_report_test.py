@@ -1,12 +1,14 @@
+import json
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
-from bidaf_plugin.analysis.attention_summary import AttentionSummary
+from bidaf_plugin.analysis.attention import AttentionSummary
 from bidaf_plugin.analysis.run_report import (
     count_parameters,
-    list_charts,
+    draw_charts,
     list_facts,
     report_answers,
     report_as_html,
@@ -38,19 +40,22 @@ def hostile_page(folder: Path) -> str:
     answers = answers._replace(attention={HOSTILE: attention})
     log = f"2026-01-01 10:00:01,1 - WARNING - {HOSTILE}\n"
     config = {**tiny_params(), "train_data_path": HOSTILE}
-    return report_as_html(read_run(str(write_run(folder / "<b>", config=config, log=log))), answers)
+    run = write_run(folder / "<b>", config=config, log=log)
+    metrics = {"epoch": 3, "best_epoch": 1, f"training_{HOSTILE}": 1.0}
+    (run / "metrics_epoch_3.json").write_text(json.dumps(metrics))
+    return report_as_html(read_run(str(run)), answers)
 
 
 class TestReport:
     def test_the_data_behind_the_curves(self, tmp_path: Path) -> None:
-        charts = list_charts(read_run(str(write_run(tmp_path / "run"))))
-        assert [chart.title for chart in charts] == ["loss", "F1"]
-        assert list(charts[0].series) == ["training", "validation"]
-        # The golden value: the best of all is at the very top.
-        dots = charts[1].series["validation"]
-        assert dots[1].text == "validation, 1: 30"
-        assert min(dots, key=lambda dot: dot.y) is dots[1]
-        assert charts[1].y_ticks[-1].label == "30" and charts[1].y_ticks[-1].place == dots[1].y
+        charts = draw_charts(read_run(str(write_run(tmp_path / "run"))))
+        assert [label for label, _ in charts] == ["loss", "F1"]
+        (loss,), (f1,) = (figure.axes for _, figure in charts)
+        assert [line.get_label() for line in loss.lines] == ["training", "validation"]
+        (curve,) = f1.lines
+        assert numpy.asarray(curve.get_xydata()).tolist() == [[0, 10], [1, 30], [2, 20]]
+        # It has the same colour as in the other chart.
+        assert curve.get_color() == loss.lines[1].get_color()
 
     def test_metrics_by_epoch(self, tmp_path: Path) -> None:
         rows = tabulate_epochs(read_run(str(write_run(tmp_path / "run"))))
@@ -125,10 +130,10 @@ class TestReport:
         page = Page(hostile_page(tmp_path))
         page.assert_loads_nothing()
         assert page.count("script") == 0
-        for tag in ("h3", "mark", "span", "dt", "dd"):
+        for tag in ("h3", "mark", "span", "dt", "dd", "b"):
             assert HOSTILE in page.texts[tag], tag
         assert page.texts["title"][0] == "Training run <b>"
-        assert page.count("svg") == 2
+        assert page.count("svg") == 3
 
     @needs_chromium
     def test_in_the_browser(self, tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ import torch
 from allennlp.interpret.saliency_interpreters import SaliencyInterpreter
 from allennlp.predictors import Predictor
 
-from bidaf_plugin.analysis.saliency import METHODS, find_saliency
-from bidaf_plugin.analysis.saliency_files import format_saliency, render_saliency
+from bidaf_plugin.analysis.saliency import METHODS, find_saliency, format_saliency, render_saliency
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import ClozePredictor, SpanPredictor
 from tests.analysis.attention_helpers import tiny_predictor

@@ -2,8 +2,7 @@ from typing import Any, List
 
 import pytest
 
-from bidaf_plugin.analysis.word_map import MapPoint, map_rows, map_words
-from bidaf_plugin.analysis.word_map_figure import draw_word_map
+from bidaf_plugin.analysis.word_map import MapPoint, draw_word_map, map_rows, map_words
 from bidaf_plugin.common.errors import DataError
 from tests.analysis.attention_helpers import tiny_predictor
 from tests.helpers import TINY_SQUAD
@@ -45,7 +44,7 @@ class TestMapWords:
     def test_rows(self) -> None:
         header, row = map_rows([MapPoint("word", "May", 1.5, -2.0, "")])
         assert header == ["space", "word", "x", "y", "context"]
-        assert row == ["word", "May", "1.5000", "-2.0000", ""]
+        assert row == ["word", "May", 1.5, -2.0, ""]
 
 
 class TestDrawWordMap:

@@ -5,7 +5,8 @@ from typing import Any, List
 import pytest
 from allennlp.commands import main
 
-from bidaf_plugin.analysis.nbest_files import find_best_spans, write_nbest
+from bidaf_plugin.analysis.answering import find_best_spans
+from bidaf_plugin.analysis.prediction_files import write_nbest
 from bidaf_plugin.analysis.squad_files import read_paragraphs
 from bidaf_plugin.archives import load_span_predictor
 from bidaf_plugin.common.errors import DataError

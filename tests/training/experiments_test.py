@@ -4,8 +4,8 @@ from typing import List
 
 import pytest
 
-from bidaf_plugin.analysis.learning_curves import read_measurements
 from bidaf_plugin.analysis.reproduction import PAPER_SCORES, write_comparison
+from bidaf_plugin.analysis.variants import read_measurements
 from bidaf_plugin.archives import load_span_predictor
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.training.experiments import (

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from bidaf_plugin.analysis.finished_runs import (
+from bidaf_plugin.analysis.variants import (
     format_variants,
     read_finished_runs,
     summarize_variants,
@@ -61,4 +61,10 @@ class TestFinishedRuns:
         (tmp_path / "bidaf").mkdir()
         (tmp_path / "bidaf" / "metrics.json").write_text('{"em": 1, "f1": "x"}')
         with pytest.raises(DataError, match="metrics.json: 'f1' must be a number"):
+            read_finished_runs(str(tmp_path))
+
+    def test_no_object(self, tmp_path: Path) -> None:
+        (tmp_path / "bidaf").mkdir()
+        (tmp_path / "bidaf" / "metrics.json").write_text("[1]")
+        with pytest.raises(DataError, match="metrics.json: 'em' must be a number"):
             read_finished_runs(str(tmp_path))

@@ -1,7 +1,7 @@
 import numpy
 import pytest
 
-from bidaf_plugin.analysis.bootstrap import paired_bootstrap
+from bidaf_plugin.analysis.score_report import paired_bootstrap
 
 
 def scores(seed: int, num_questions: int = 400) -> numpy.ndarray:
