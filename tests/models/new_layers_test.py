@@ -16,7 +16,7 @@ from bidaf_plugin.modules.output_layers import OutputLayer
 from tests.helpers import as_tensors, build_model, read_tiny, tiny_params
 
 
-@MatrixAttention.register("negative_distance")
+@MatrixAttention.register("new_negative_distance")
 class NegativeDistance(MatrixAttention):
     """`alpha(h, u) = -|h - u|`"""
 
@@ -24,7 +24,7 @@ class NegativeDistance(MatrixAttention):
         return -torch.cdist(matrix_1, matrix_2)
 
 
-@Fusion.register("sum")
+@Fusion.register("new_sum")
 class SumFusion(Fusion):
     """`beta(h, u~, h~) = h + u~ + h~`"""
 
@@ -117,9 +117,9 @@ def with_new_layers(*names: str) -> Dict[str, Any]:
     params = tiny_params()
     model = params["model"]
     if "alpha" in names:
-        model["attention"]["similarity"] = {"type": "negative_distance"}
+        model["attention"]["similarity"] = {"type": "new_negative_distance"}
     if "beta" in names:
-        model["attention"]["fusion"] = {"type": "sum", "encoding_dim": 10}
+        model["attention"]["fusion"] = {"type": "new_sum", "encoding_dim": 10}
         model["modeling_layer"]["input_size"] = 10
         model["output_layer"]["query_aware_dim"] = 10
         model["output_layer"]["end_encoder"]["input_size"] = 10 + 3 * 10
