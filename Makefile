@@ -73,6 +73,11 @@ lint: install-tools  ## Check style and types
 test: lint  ## Lint, types and all tests, one process per core
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto
 
+.PHONY: test-fast
+test-fast: install-tools  ## The tests of daily work: reader, network, predictors, rooms (a minute)
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto tests/nn tests/data tests/fast tests/modules tests/models \
+		tests/predictors tests/architecture_test.py
+
 .PHONY: test-long
 test-long: install-tools  ## The native LSTM against torch's, in 1,000 random cases
 	@BIDAF_RANDOM_CASES=1000 $(BIN)/pytest -q tests/fast/bilstm_test.py -k random
