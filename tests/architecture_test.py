@@ -9,6 +9,7 @@ from tests.helpers import ROOT
 # The lowest first. AllenNLP's own words, where it has them.
 LAYERS = (
     "common",
+    "runtime",
     "nn",
     "data.tokenizers",
     "data.token_indexers",

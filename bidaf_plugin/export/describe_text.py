@@ -8,7 +8,6 @@ from allennlp.data import DatasetReader, Vocabulary
 
 from bidaf_plugin.data.dataset_readers import BidafSquadReader
 from bidaf_plugin.data.tokenizers import PtbTokenizer
-from bidaf_plugin.data.tokenizers.treebank_rules import find_special_cases, load_spacy_tokenizer
 from bidaf_plugin.export.description import check_type
 
 
@@ -27,22 +26,6 @@ def describe_tokenizers(reader: DatasetReader) -> Dict[str, Any]:
             "whole_compounds": tokenizer._whole_compounds,
         }
         for name, tokenizer in tokenizers.items()
-    }
-
-
-def describe_rules() -> Dict[str, Any]:
-    """The rules of spaCy's English tokenizer, for `ExportedRules`."""
-    tokenizer = load_spacy_tokenizer()
-    special_cases = find_special_cases(tokenizer)
-    return {
-        # Chunks have no blanks, and so none of the special cases with blanks.
-        "special_cases": {
-            case: pieces for case, pieces in special_cases.items() if case.split() == [case]
-        },
-        "prefix": tokenizer.prefix_search.__self__.pattern,
-        "suffix": tokenizer.suffix_search.__self__.pattern,
-        "infix": tokenizer.infix_finditer.__self__.pattern,
-        "url": tokenizer.url_match.__self__.pattern,
     }
 
 

@@ -11,12 +11,9 @@ from safetensors.torch import save as save_tensors
 from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
+from bidaf_plugin.data.tokenizers.treebank_rules import load_rules
 from bidaf_plugin.export.describe_network import describe_network
-from bidaf_plugin.export.describe_text import (
-    describe_rules,
-    describe_tokenizers,
-    describe_vocabulary,
-)
+from bidaf_plugin.export.describe_text import describe_tokenizers, describe_vocabulary
 from bidaf_plugin.export.sources import collect_sources
 from bidaf_plugin.export.standalone import ExportedModel
 from bidaf_plugin.export.standalone.artifact import FORMAT, MANIFEST, VERSION
@@ -121,7 +118,7 @@ def _make_files(predictor: SpanPredictor) -> Dict[str, bytes]:
     return {
         **{name: source.encode("utf-8") for name, source in collect_sources().items()},
         "settings.json": _to_json(settings),
-        "tokenizer.json": _to_json(describe_rules()),
+        "tokenizer.json": _to_json(load_rules()),
         "vocabulary.json": _to_json(describe_vocabulary(model.vocab, namespaces)),
         "weights.safetensors": save_tensors(network.tensors),
     }

@@ -10,7 +10,8 @@ from allennlp.predictors import Predictor
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.models import AttentionFlow
 from bidaf_plugin.predictors import SpanPredictor, span_predictor_base
-from bidaf_plugin.predictors.records import Record, check_record
+from bidaf_plugin.predictors.records import check_record
+from bidaf_plugin.runtime.records import Record
 from bidaf_plugin.upstream.predict_manager import PredictManager
 
 RECORD = {"question": "Who planted it?", "passage": " It was planted by Ada – in 1855.", "id": "q1"}

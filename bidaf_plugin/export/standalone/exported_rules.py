@@ -1,7 +1,7 @@
 import re
 from typing import Any, Dict, List, Mapping, Pattern, Sequence, Tuple
 
-from bidaf_plugin.data.tokenizers.word_cutter import PlainChunks
+from bidaf_plugin.runtime.word_cutter import PlainChunks
 
 
 class ExportedRules:

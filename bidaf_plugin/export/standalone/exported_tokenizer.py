@@ -1,7 +1,7 @@
 from typing import Dict, List, NamedTuple, Tuple
 
-from bidaf_plugin.data.tokenizers.word_cutter import CHUNK_PATTERN, MAX_CHUNK_LENGTH, WordCutter
 from bidaf_plugin.export.standalone.exported_rules import ExportedRules
+from bidaf_plugin.runtime.word_cutter import _CHUNK_PATTERN, MAX_CHUNK_LENGTH, WordCutter
 
 _MAX_CACHED_CHUNKS = 500_000
 
@@ -38,7 +38,7 @@ class ExportedTokenizer:
 
     def tokenize(self, text: str) -> Tokens:
         tokens = Tokens([], [], [])
-        for match in CHUNK_PATTERN.finditer(text):
+        for match in _CHUNK_PATTERN.finditer(text):
             chunk = match.group()
             words = self._words_of_chunk.get(chunk)
             if words is None:

@@ -5,7 +5,7 @@ Long passages in pieces that the model can read.
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from bidaf_plugin.export.standalone.exported_tokenizer import Tokens
-from bidaf_plugin.predictors.passage_similarity import similarities
+from bidaf_plugin.runtime.passage_similarity import similarities
 
 
 class Piece(NamedTuple):

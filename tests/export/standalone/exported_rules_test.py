@@ -5,8 +5,8 @@ import pytest
 from bidaf_plugin.data.dataset_readers.squad_json import read_squad_json
 from bidaf_plugin.export.describe_text import describe_rules
 from bidaf_plugin.export.standalone.exported_rules import ExportedRules
-from tests.data.tokenizers.treebank_rules_test import cut_by_spacy, make_chunks
 from tests.helpers import REAL_DATA, needs_real_data
+from tests.runtime.treebank_rules_test import cut_by_spacy, make_chunks
 
 ODD_CHUNKS = [
     *[
