@@ -156,6 +156,11 @@ serve: install  ## Answer questions in the browser with the models RUN (or the p
 bench-serving: install-tools  ## Load on the server of the model RUN (or the packaged one): 32 clients (3 minutes)
 	@$(BIN)/python -m benchmarks.serving $(or $(RUN),pretrained/bidaf-squad.tar.gz) --output benchmarks/results/serving.json
 
+.PHONY: export-check
+export-check: install-tools  ## All questions of SQuAD dev by the packaged model and what export makes of it (15 minutes)
+	@$(BIN)/python -m benchmarks.exported pretrained/bidaf-squad.tar.gz \
+		--questions 10570 --singles 10570 --rounds 1
+
 .PHONY: clean
 clean:  ## Remove .venv and caches (runs/ stays)
 	rm -rf $(VENV) benchmarks/.peer benchmarks/.work build *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -43,6 +43,8 @@ INSTALL_NAMES = {
     "huggingface_hub": "bidaf_plugin",
     "lmdb": "bidaf_plugin[allennlp]",
     "nltk": "bidaf_plugin[allennlp]",
+    "onnx": "bidaf_plugin[onnx]",
+    "onnxruntime": "bidaf_plugin[onnx]",
     "scipy": "bidaf_plugin[analysis]",
     "sklearn": "bidaf_plugin[analysis]",
     "spacy": "bidaf_plugin",

@@ -12,11 +12,11 @@ from bidaf_plugin.common.folders import check_can_be_written
 @Action.register("export")
 class Export(Action):
     """
-    Write a model into one file that answers questions without AllenNLP.
+    Write a model into one file that answers questions without AllenNLP and torch.
 
-    OUT needs Python, torch, numpy and safetensors, and nothing else: it holds the weights, the
-    vocabulary and the tokenizer's rules (safetensors and JSON, no pickles), and a small program that reads
-    them. Its answers are those of ARCHIVE. For models that answer with spans.
+    OUT.onnx is the network in the format ONNX, for any program that can run it: whole numbers in, logits out;
+    how texts become these numbers is said in its metadata. OUT.zip holds that file and a small program, which
+    needs Python, numpy and onnxruntime. Its answers are those of ARCHIVE. For models that answer with spans.
 
     Example: allennlp bidaf export runs/squad/model.tar.gz squad.zip
              python squad.zip --question 'Who built it?' --passage 'It was built by Ada Orn.'
@@ -27,7 +27,21 @@ class Export(Action):
     @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("archive", help="the model.tar.gz of a training run")
-        parser.add_argument("out", help="the file to write, like squad.zip")
+        parser.add_argument("out", help="the file to write, like squad.onnx or squad.zip")
+        parser.add_argument(
+            "--int8",
+            action="store_true",
+            help="round weights and word vectors to eight bits: a smaller file, nearly the same answers",
+        )
+        parser.add_argument(
+            "--attention",
+            action="store_true",
+            help="what passage and question attend to is among the outputs",
+        )
+        parser.add_argument("--licence", metavar="TEXT", help="kept in the file")
+        parser.add_argument(
+            "--card", metavar="FILE", help="a text on the model; what it says is kept in the file"
+        )
         parser.add_argument(
             "--max-answer-length",
             type=int,
@@ -49,12 +63,22 @@ class Export(Action):
         if os.path.isdir(args.out) or (os.path.exists(args.out) and not args.force):
             raise DataError(f"{args.out} exists: use --force to replace a file")
         check_can_be_written(args.out)
-        manifest = export_archive(
-            args.archive, args.out, args.max_answer_length, args.pretrained_file
+        card = None
+        if args.card is not None:
+            with open(args.card, encoding="utf-8") as file:
+                card = file.read()
+        export_archive(
+            args.archive,
+            args.out,
+            args.max_answer_length,
+            args.pretrained_file,
+            int8=args.int8,
+            attention=args.attention,
+            licence=args.licence,
+            card=card,
         )
-        print(f"{args.out}: {os.path.getsize(args.out):,} bytes; it needs {_list(manifest)}")
-        print(f"Try it: python {args.out} --question 'Who built it?' --passage 'Ada Orn built it.'")
-
-
-def _list(manifest: dict) -> str:
-    return ", ".join(manifest["needs"])
+        print(f"{args.out}: {os.path.getsize(args.out):,} bytes; it needs onnxruntime and numpy")
+        if not args.out.endswith(".onnx"):
+            print(
+                f"Try it: python {args.out} --question 'Who built it?' --passage 'Ada Orn built it.'"
+            )

@@ -51,6 +51,12 @@ class Serve(Action):
             help="how long to wait for more questions when there are several users",
         )
         parser.add_argument("--log-file", metavar="FILE", help="append the access log to it")
+        parser.add_argument(
+            "--engine",
+            choices=["auto", "torch", "onnx"],
+            default="auto",
+            help="what runs the network: onnx needs onnxruntime; auto is what answers a question faster",
+        )
         add_model_options(parser)
 
     @overrides
@@ -66,7 +72,7 @@ class Serve(Action):
             log_stream = None
             if args.log_file is not None:
                 log_stream = stack.enter_context(open(args.log_file, "a", encoding="utf-8"))
-            models = load_models(args.archive, args.cuda_device)
+            models = load_models(args.archive, args.cuda_device, args.engine)
             # From here on connections wait until they are taken in, instead of being refused.
             opened.listen()
             names = ", ".join(model.name for model in models)

@@ -1,32 +1,40 @@
-import hashlib
-import json
 import os
-import platform
 import zipfile
-from importlib.metadata import version
-from typing import IO, Any, Dict, Optional
+from pathlib import Path
+from typing import IO, Any, Dict, List, Optional
 
-from safetensors.torch import save as save_tensors
+import numpy
+from allennlp.data import Instance
 
+from bidaf_plugin import runtime
 from bidaf_plugin.archives.load import load_span_predictor
+from bidaf_plugin.common import files as common_files
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
-from bidaf_plugin.data.tokenizers.treebank_rules import load_rules
-from bidaf_plugin.export.describe_network import describe_network
-from bidaf_plugin.export.describe_text import describe_tokenizers, describe_vocabulary
-from bidaf_plugin.export.sources import collect_sources
-from bidaf_plugin.export.standalone import ExportedModel
-from bidaf_plugin.export.standalone.artifact import FORMAT, MANIFEST, VERSION
+from bidaf_plugin.data.dataset_readers import BidafSquadReader
+from bidaf_plugin.export.describe_text import describe_settings, describe_vocabulary
+from bidaf_plugin.export.onnx_file import OPSET, shrink, to_bytes, trace
+from bidaf_plugin.export.plain_network import PlainNetwork, check_type, make_arrays
 from bidaf_plugin.predictors import SpanPredictor
+from bidaf_plugin.runtime.errors import ExportedModelError
+from bidaf_plugin.runtime.session import FORMAT, MODEL_NAME, Arrays, Session
 
-# Asked before the file gets its name: texts with words, numbers and marks of many kinds.
+# Asked before the file gets its name: texts with words, numbers and marks of many kinds, no two of the same length.
 _PASSAGE = (
     'The "North" mill (1641–1679) wasn\'t built by Ada Orn: it cost US$5.2 million, i.e. 1,000 '
     "well-known people's rent… See https://example.org/mill?id=7 or Dr. Ünal’s 日本 notes.[3] :-)"
 )
-_QUESTIONS = ("Who built the mill?", "What's well-known about 1641-1679?", "Where's Dr. Ünal?")
+_RECORDS = [
+    {"question": "Who built the mill?", "passage": _PASSAGE},
+    {"question": "What's well-known about 1641-1679?", "passage": _PASSAGE[:70]},
+    {"question": "Where's Dr. Ünal?", "passage": "Ünal"},
+]
+# How far a logit may be from that of the archive, for each 1 of its size and at the least.
 _TOLERANCE = 1e-4
-_PIECE_SETTINGS = ("max_tokens", "stride", "passage_weight", "piece_tokens")
+# How far a probability may be, in eight bits.
+_TOLERANCE_OF_INT8 = 0.05
+# The name of `bidaf_plugin.runtime` in a zip file: both may be imported side by side.
+PACKAGE = "bidaf_answer"
 
 
 def export_archive(
@@ -34,9 +42,10 @@ def export_archive(
     out: str,
     max_answer_length: Optional[int] = None,
     pretrained_file: Optional[str] = None,
-) -> Dict[str, Any]:
+    **options: Any,
+) -> None:
     """
-    Writes the model of an archive into one file that answers questions without AllenNLP.
+    Writes the model of an archive into a file that answers questions without AllenNLP and torch.
 
     # Parameters
 
@@ -47,105 +56,124 @@ def export_archive(
         See `SpanPredictor`.
     pretrained_file : `str`, optional (default = `None`)
         See `SpanPredictor`. The file then holds all of these words.
-
-    # Returns
-
-    `Dict[str, Any]`
-        The manifest of the file.
+    options : `Any`
+        What `export_predictor` takes.
     """
     predictor = load_span_predictor(
         archive, max_answer_length=max_answer_length, pretrained_file=pretrained_file
     )
-    origin = {"archive": os.path.basename(os.path.abspath(archive))}
-    if os.path.isfile(archive):
-        with open(archive, "rb") as file:
-            origin["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
-    return export_predictor(predictor, out, origin)
+    export_predictor(predictor, out, **options)
 
 
 def export_predictor(
-    predictor: SpanPredictor, out: str, origin: Optional[Dict[str, str]] = None
-) -> Dict[str, Any]:
+    predictor: SpanPredictor,
+    out: str,
+    int8: bool = False,
+    attention: bool = False,
+    licence: Optional[str] = None,
+    card: Optional[str] = None,
+) -> None:
     """
-    Writes a predictor into one file that answers questions without AllenNLP. The file is either whole,
-    and has given the predictor's answers to a few questions, or not there.
+    Writes a predictor's network and what it needs to know of texts into one file. The file is either whole, and
+    has given what the predictor gives for a few questions, or not there.
 
     # Parameters
 
     predictor : `SpanPredictor`
     out : `str`
-        The file to write. It is a zip file that Python can run; unpacked, its folder does as well.
-    origin : `Dict[str, str]`, optional (default = `None`)
-        What the manifest says about where the model comes from.
-
-    # Returns
-
-    `Dict[str, Any]`
-        The manifest of the file.
+        The file to write: a network in the format ONNX if its name ends with `.onnx`, and otherwise a zip file
+        with that and a program, which Python can run.
+    int8 : `bool`, optional (default = `False`)
+        Whether weights and word vectors are rounded to eight bits, which makes the file smaller.
+    attention : `bool`, optional (default = `False`)
+        Whether what the passage attends to is among the outputs.
+    licence, card : `str`, optional (default = `None`)
+        Under which terms the model may be used, and what it is; kept in the file.
     """
-    files = _make_files(predictor)
-    manifest = {
-        "format": FORMAT,
-        "version": VERSION,
-        "origin": origin or {},
-        "made_with": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("bidaf_plugin", "torch", "safetensors", "spacy")},
-        },
-        "needs": ["torch", "numpy", "safetensors"],
-        "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
-    }
-    with open_atomically(out, "wb") as file:
-        _write_zip(file, {MANIFEST: _to_json(manifest), **files})
-        file.flush()
-        _compare_answers(predictor, ExportedModel(file.name))
-    return manifest
-
-
-def _make_files(predictor: SpanPredictor) -> Dict[str, bytes]:
+    check_type(predictor, (SpanPredictor,), "the predictor")
     reader, model = predictor._dataset_reader, predictor._model
-    tokenizers = describe_tokenizers(reader)
-    network = describe_network(model, reader._token_indexers)
-    decoder = model._output_layer.decoder
-    settings = {
-        **tokenizers,
-        "network": network.settings,
-        "pieces": dict(zip(_PIECE_SETTINGS, predictor.piece_settings(), strict=True)),
-        "max_answer_length": decoder.max_answer_length,
-        "no_answer_threshold": decoder.no_answer_threshold,
+    check_type(reader, (BidafSquadReader,), "the dataset reader")
+    indexers = reader._token_indexers
+    network = PlainNetwork(model, indexers, attention)
+    kinds = network.kind_of_indexer
+    settings = {**describe_settings(predictor, kinds), "opset": OPSET}
+    metadata = {
+        "format": FORMAT,
+        "settings": settings,
+        "vocabulary": describe_vocabulary(model.vocab, indexers, kinds),
+        "licence": licence,
+        "card": card,
     }
-    namespaces = [embedder["namespace"] for embedder in network.settings["embedders"]]
-    return {
-        **{name: source.encode("utf-8") for name, source in collect_sources().items()},
-        "settings.json": _to_json(settings),
-        "tokenizer.json": _to_json(load_rules()),
-        "vocabulary.json": _to_json(describe_vocabulary(model.vocab, namespaces)),
-        "weights.safetensors": save_tensors(network.tensors),
-    }
+    questions = [question.instances[0] for question in predictor.make_questions(_RECORDS)]
+    batches = [questions, *([question] for question in questions)]
+    # This looks up the indices, too.
+    expected = [predictor.run_model(batch) for batch in batches]
+    arrays = [make_arrays(batch, kinds) for batch in batches]
+    graph = trace(network, arrays[0])
+    shrink(graph, int8)
+    content = to_bytes(graph, metadata)
+    with open_atomically(out, "wb") as file:
+        if out.endswith(".onnx"):
+            file.write(content)
+        else:
+            _write_zip(file, content)
+        file.flush()
+        try:
+            session = Session(file.name)
+            for batch, inputs, output_dict in zip(batches, arrays, expected, strict=True):
+                _compare(batch, session.run(inputs), output_dict, settings["temperature"], int8)
+        except ExportedModelError as error:
+            raise DataError(f"the model cannot be exported: {error}") from error
 
 
-def _to_json(content: Any) -> bytes:
-    return json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8")
+def _compare(
+    batch: List[Instance],
+    outputs: Arrays,
+    output_dict: Dict[str, Any],
+    temperature: float,
+    int8: bool,
+) -> None:
+    """Raises an error if the file gives other logits for a batch than the model."""
+    pairs = [(f"{side}_logits", f"span_{side}_logits") for side in ("start", "end")]
+    for name, expected_name in [*pairs, ("no_answer_logits",) * 2]:
+        if name not in outputs:
+            continue
+        for row, instance in enumerate(batch):
+            length = None if name == "no_answer_logits" else len(instance["passage"])
+            found = outputs[name][row, :length] / temperature
+            expected = output_dict[expected_name][row, :length].cpu().numpy()
+            if int8:
+                found, expected = _softmax(found), _softmax(expected)
+            tolerance = _TOLERANCE_OF_INT8 if int8 else _TOLERANCE * (1 + numpy.abs(expected))
+            # Not a number is not near either.
+            if not (numpy.abs(found - expected) <= tolerance).all():
+                largest = float(numpy.abs(found - expected).max())
+                raise DataError(
+                    f"the model cannot be exported: in ONNX, {name} of {instance['metadata']['question']!r} "
+                    f"would differ by {largest:.1e}"
+                )
 
 
-def _write_zip(file: IO[bytes], files: Dict[str, bytes]) -> None:
+def _softmax(logits: numpy.ndarray) -> numpy.ndarray:
+    shares = numpy.exp(logits - logits.max())
+    return shares / shares.sum()
+
+
+def _write_zip(file: IO[bytes], model: bytes) -> None:
+    """The network, and `bidaf_plugin.runtime` under another name, with the one module that it needs beside."""
+    folder = Path(runtime.__file__).parent
+    files = {MODEL_NAME: model}
+    for path in [*sorted(folder.glob("*.py")), Path(common_files.__file__)]:
+        text = path.read_text(encoding="utf-8")
+        for module in (runtime.__name__, common_files.__name__.rpartition(".")[0]):
+            text = text.replace(module, PACKAGE)
+        is_program = path.name == "__main__.py"
+        files[path.name if is_program else f"{PACKAGE}/{path.name}"] = text.encode("utf-8")
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in files.items():
             # The same date for all, so that the same model gives the same bytes.
             entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             entry.external_attr = 0o644 << 16
             # Numbers hardly become smaller, and loading them should not take longer.
-            is_tensors = name.endswith(".safetensors")
-            compression = zipfile.ZIP_STORED if is_tensors else zipfile.ZIP_DEFLATED
+            compression = zipfile.ZIP_STORED if name == MODEL_NAME else zipfile.ZIP_DEFLATED
             archive.writestr(entry, content, compression)
-
-
-def _compare_answers(predictor: SpanPredictor, exported: ExportedModel) -> None:
-    records = [{"question": question, "passage": _PASSAGE} for question in _QUESTIONS]
-    expected_answers = predictor.predict_batch_json(records)
-    for expected, answer in zip(expected_answers, exported.answer_all(records), strict=True):
-        difference = abs(answer["confidence"] - expected["confidence"])
-        if answer["best_span"] != expected["best_span"] or difference > _TOLERANCE:
-            raise DataError(
-                f"the model cannot be exported: it would answer {answer}, and not {expected}"
-            )

@@ -37,8 +37,11 @@ def embed_once(
 
     `Optional[List[Tuple[torch.Tensor, torch.Tensor]]]`
         Of each text the vectors, shape `(batch_size, num_tokens, dim)`, and the numbers of its words, shape
-        `(batch_size, num_tokens)`. None if a text has anything but ids of words and ids of their characters.
+        `(batch_size, num_tokens)`. None if a text has anything but ids of words and ids of their characters, and
+        while the network is traced, of which nothing may depend on the words of one batch.
     """
+    if torch.jit.is_tracing():
+        return None
     embedded = []
     for group in [[text] for text in texts] if is_apart else [texts]:
         found = find_distinct_words(group)

@@ -38,9 +38,13 @@ def library() -> Optional[ctypes.CDLL]:
 
 
 def can_run(inputs: torch.Tensor) -> bool:
-    """Whether the compiled functions can take such inputs: single or double precision, on the CPU."""
+    """
+    Whether the compiled functions can take such inputs: single or double precision, on the CPU. What is traced
+    is made of torch's functions alone: of these it would keep no more than the numbers that they gave.
+    """
     return (
-        inputs.device.type == "cpu"
+        not torch.jit.is_tracing()
+        and inputs.device.type == "cpu"
         and inputs.dtype in (torch.float32, torch.float64)
         and inputs.numel() > 0
         and not torch.is_autocast_enabled("cpu")

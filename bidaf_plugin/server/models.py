@@ -19,12 +19,14 @@ from overrides import overrides
 from bidaf_plugin.analysis.attention import find_attention_of_instances
 from bidaf_plugin.archives import AttentionFlowEnsemble, load_predictor
 from bidaf_plugin.archives.packaged import packaged_archive
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.samplers.window_budget_sampler import BatchSize
 from bidaf_plugin.modules import BiAttention
 from bidaf_plugin.modules.fusion import MlpFusion
 from bidaf_plugin.modules.matrix_attention import LinearAfterMlpMatrixAttention
 from bidaf_plugin.predictors import ClozePredictor, EnsemblePredictor, SpanPredictor
 from bidaf_plugin.predictors.cloze_predictor import MAX_WORDS
+from bidaf_plugin.server.engine import with_engine
 from bidaf_plugin.server.errors import RequestError
 from bidaf_plugin.server.schemas import AttentionAnswer, ModelDescription
 
@@ -149,7 +151,9 @@ class ServedClozeModel(ServedModel):
         return instance
 
 
-def load_models(archives: Sequence[str], cuda_device: int = -1) -> List[ServedModel]:
+def load_models(
+    archives: Sequence[str], cuda_device: int = -1, engine: str = "torch"
+) -> List[ServedModel]:
     """
     # Parameters
 
@@ -157,15 +161,17 @@ def load_models(archives: Sequence[str], cuda_device: int = -1) -> List[ServedMo
         Paths, folders of training runs or URLs; if there are none, the packaged model is meant.
     cuda_device : `int`, optional (default = `-1`)
         -1 for the CPU.
+    engine : `str`, optional (default = `"torch"`)
+        See `with_engine`. It is for models that answer alone and with spans.
     """
     archives = archives or [packaged_archive()]
     return [
-        _serve(name, load_predictor(archive, cuda_device))
+        _serve(name, load_predictor(archive, cuda_device), engine)
         for name, archive in zip(names_of(archives), archives, strict=True)
     ]
 
 
-def _serve(name: str, predictor: Predictor) -> ServedModel:
+def _serve(name: str, predictor: Predictor, engine: str) -> ServedModel:
     model = predictor._model
     is_cloze = isinstance(predictor, ClozePredictor)
     is_single = isinstance(predictor, SpanPredictor) and not isinstance(
@@ -180,6 +186,10 @@ def _serve(name: str, predictor: Predictor) -> ServedModel:
         and (model._output_layer.no_answer if is_single else model.no_answer),
         description=describe_model(model),
     )
+    if is_single:
+        predictor = with_engine(predictor, engine)
+    elif engine == "onnx":
+        raise DataError(f"--engine onnx is for a single model that answers with spans, not {name!r}")
     return (ServedClozeModel if is_cloze else ServedSpanModel)(description, predictor)
 
 

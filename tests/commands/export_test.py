@@ -3,9 +3,11 @@ from pathlib import Path
 from typing import List
 
 import pytest
+from onnx import TensorProto, load
 
 from bidaf_plugin.commands import Action
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.runtime.session import Session
 
 
 def run(*arguments: str) -> None:
@@ -22,8 +24,25 @@ class TestExport:
         out = tmp_path / "model.zip"
         run(str(tiny_archive), str(out))
         printed = capsys.readouterr().out
-        assert f"{out}: {out.stat().st_size:,} bytes; it needs torch, numpy, safetensors" in printed
+        assert f"{out}: {out.stat().st_size:,} bytes; it needs onnxruntime and numpy" in printed
+        assert f"Try it: python {out} --question" in printed
         assert list(tmp_path.iterdir()) == [out]
+
+    def test_the_network_alone_with_what_was_asked_for(
+        self, tiny_archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        card, out = tmp_path / "card.md", tmp_path / "model.onnx"
+        card.write_text("# A model\n", encoding="utf-8")
+        texts = ["--licence", "CC0", "--card", str(card)]
+        run(str(tiny_archive), str(out), "--int8", "--attention", *texts)
+        session = Session(out)
+        assert (session.metadata["licence"], session.metadata["card"]) == ("CC0", "# A model\n")
+        assert session.output_names[2:] == [
+            "passage_question_attention",
+            "question_passage_attention",
+        ]
+        assert any(tensor.data_type == TensorProto.INT8 for tensor in load(out).graph.initializer)
+        assert "Try it" not in capsys.readouterr().out
 
     def test_a_file_is_replaced_only_if_asked(self, tiny_archive: Path, tmp_path: Path) -> None:
         out = tmp_path / "model.zip"

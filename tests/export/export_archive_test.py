@@ -1,231 +1,196 @@
-import json
 import zipfile
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict
 
+import numpy
+import onnx
 import pytest
 import torch
-from allennlp.common import Params
-from allennlp.data import DatasetReader
 
+from bidaf_plugin.analysis.attention import find_attention_of_instances
 from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.data.dataset_readers.squad_json import read_squad_json
 from bidaf_plugin.export import export_archive, export_predictor
-from bidaf_plugin.export.standalone import ExportedModel
-from bidaf_plugin.predictors import SpanPredictor
-from tests.helpers import FIXTURES, ROOT, TINY_SQUAD, build_model, read_tiny, tiny_params
+from bidaf_plugin.export.plain_network import find_kinds, make_arrays
+from bidaf_plugin.runtime.session import Session
+from tests.export.helpers import assert_same_logits, make_predictor, read_records
+from tests.helpers import FIXTURES, ROOT, TINY_SQUAD, tiny_params
 
 VARIANTS = sorted(path.name for path in (ROOT / "training_configs" / "variants").glob("*.jsonnet"))
-
-
-def make_predictor(params: Dict[str, Any], **arguments: Any) -> SpanPredictor:
-    """An untrained model, with weights large enough that its answers differ from each other."""
-    model = build_model(params, read_tiny(params))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.mul_(2)
-    reader = DatasetReader.from_params(Params(params["validation_dataset_reader"]))
-    return SpanPredictor(model, reader, **arguments)
-
-
-def read_records(path: Path) -> List[Dict[str, Any]]:
-    return [
-        {"id": question.id, "question": question.text, "passage": paragraph.passage}
-        for paragraph in read_squad_json(path)
-        for question in paragraph.questions
-    ]
-
-
-def assert_same_answers(predictor: SpanPredictor, out: Path, records: List[Dict[str, Any]]) -> None:
-    expected = predictor.predict_batch_json(records)
-    for answer, expected_answer in zip(
-        ExportedModel(out).answer_all(records), expected, strict=True
-    ):
-        confidence = expected_answer.pop("confidence")
-        assert answer.pop("confidence") == pytest.approx(confidence, rel=1e-4)
-        probability = expected_answer.pop("no_answer_probability", 0)
-        assert answer.pop("no_answer_probability", 0) == pytest.approx(probability, rel=1e-4)
-        assert answer == expected_answer
+STATIC_VARIANTS = [name for name in VARIANTS if name != "dynamic_attention.jsonnet"]
 
 
 class TestExportPredictor:
-    @pytest.mark.parametrize("name", VARIANTS)
-    def test_every_variant_gives_the_same_answers(self, name: str, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("name", STATIC_VARIANTS)
+    def test_every_static_variant_gives_the_same_logits(self, name: str, tmp_path: Path) -> None:
         predictor = make_predictor(tiny_params(config=f"variants/{name}"))
-        out = tmp_path / "model.zip"
+        out = tmp_path / "model.onnx"
         export_predictor(predictor, str(out))
-        assert_same_answers(predictor, out, read_records(TINY_SQUAD))
+        assert_same_logits(predictor, out, read_records(TINY_SQUAD))
 
     @pytest.mark.parametrize(
         "choices",
         [
             "lstm:: 'lstm', num_modeling_layers:: 3, max_answer_length:: 2",
+            "lstm:: 'lstm', self_attention:: true",
             "num_hops:: 3, beta:: 'mlp', query_to_context:: false, end_input:: 'paper_text'",
-            "attention:: 'dynamic', num_modeling_layers:: 1, num_highway_layers:: 1",
+            "exact_match:: true",
+            "exact_match:: true, word_embedding:: false, num_highway_layers:: 0",
         ],
     )
-    def test_other_choices_give_the_same_answers(self, choices: str, tmp_path: Path) -> None:
+    def test_other_choices_give_the_same_logits(self, choices: str, tmp_path: Path) -> None:
         predictor = make_predictor(tiny_params(choices))
-        out = tmp_path / "model.zip"
+        out = tmp_path / "model.onnx"
         export_predictor(predictor, str(out))
         records = read_records(FIXTURES / "squad" / "sample_dev.json")
-        assert_same_answers(predictor, out, records[:40])
+        assert_same_logits(predictor, out, records[:20])
+
+    def test_questions_without_an_answer_and_temperature(self, tmp_path: Path) -> None:
+        params = tiny_params()
+        params["model"]["output_layer"].update(no_answer=True, temperature=1.7)
+        predictor = make_predictor(params, no_answer_threshold=0.3)
+        with torch.no_grad():
+            predictor._model._output_layer._no_answer_logits.copy_(torch.tensor([0.4, -0.3]))
+        out = tmp_path / "model.onnx"
+        export_predictor(predictor, str(out))
+        assert_same_logits(predictor, out, read_records(TINY_SQUAD))
+        session = Session(out)
+        assert session.output_names == ["start_logits", "end_logits", "no_answer_logits"]
+        assert session.metadata["settings"]["no_answer_threshold"] == 0.3
+
+    def test_similarities_of_allennlp_that_no_config_has(self, tmp_path: Path) -> None:
+        params = tiny_params()
+        params["model"]["attention"]["similarity"] = {"type": "cosine"}
+        predictor = make_predictor(params)
+        out = tmp_path / "model.onnx"
+        export_predictor(predictor, str(out))
+        assert_same_logits(predictor, out, read_records(TINY_SQUAD))
 
     def test_the_word_indexer_of_allennlp(self, tmp_path: Path) -> None:
         params = tiny_params()
         indexers = params["validation_dataset_reader"]["token_indexers"]
         indexers["tokens"]["type"] = "single_id"
         predictor = make_predictor(deepcopy(params))
-        out = tmp_path / "model.zip"
+        out = tmp_path / "model.onnx"
         export_predictor(predictor, str(out))
-        assert_same_answers(predictor, out, read_records(TINY_SQUAD))
+        assert_same_logits(predictor, out, read_records(TINY_SQUAD))
         indexers["tokens"]["end_tokens"] = ["."]
-        with pytest.raises(DataError, match="token_indexers.tokens has 'start_tokens' or"):
+        with pytest.raises(DataError, match="a token indexer has .* 'end_tokens', which cannot be"):
             export_predictor(make_predictor(params), str(out))
 
-    def test_long_passages_and_several(self, tmp_path: Path) -> None:
-        predictor = make_predictor(tiny_params(), max_passage_tokens=20, stride=13)
-        out = tmp_path / "model.zip"
-        export_predictor(predictor, str(out))
-        records = read_records(TINY_SQUAD)
-        passages = list(dict.fromkeys(record["passage"] for record in records))
-        records += [
-            {"id": number, "question": record["question"], "passages": passages}
-            for number, record in enumerate(records)
-        ]
-        assert_same_answers(predictor, out, records)
-
-    @pytest.mark.parametrize("threshold", [None, 0.0, 0.02, 1.0])
-    def test_questions_without_an_answer_and_temperature(
-        self, threshold: Any, tmp_path: Path
+    @pytest.mark.parametrize("choices", ["", "num_hops:: 2", "query_to_context:: false"])
+    def test_attention_is_among_the_outputs_if_asked_for(
+        self, choices: str, tmp_path: Path
     ) -> None:
-        params = tiny_params()
-        params["model"]["output_layer"].update(no_answer=True, temperature=1.7)
-        predictor = make_predictor(params)
-        layer = predictor._model._output_layer
-        with torch.no_grad():
-            layer._no_answer_logits.copy_(torch.tensor([0.4, -0.3]))
-        layer.decoder.set_no_answer_threshold(threshold)
-        out = tmp_path / "model.zip"
-        export_predictor(predictor, str(out))
-        assert_same_answers(predictor, out, read_records(TINY_SQUAD))
+        predictor = make_predictor(tiny_params(choices))
+        out = tmp_path / "model.onnx"
+        export_predictor(predictor, str(out), attention=True)
+        (question,) = predictor.make_questions(read_records(TINY_SQUAD)[:1])
+        (expected,) = find_attention_of_instances(predictor, question.instances)
+        kinds = find_kinds(predictor._model, predictor._dataset_reader._token_indexers)
+        outputs = Session(out).run(make_arrays(question.instances, kinds))
+        matrix = outputs["passage_question_attention"][0].T
+        numpy.testing.assert_allclose(matrix, expected.matrix, rtol=1e-4)
+        assert ("question_passage_attention" in outputs) == ("false" not in choices)
+        if expected.passage_weights is not None:
+            weights = outputs["question_passage_attention"][0]
+            numpy.testing.assert_allclose(weights, expected.passage_weights, rtol=1e-4)
 
-    @pytest.mark.parametrize(
-        "key, value, message",
-        [
-            (
-                "contextual_layer",
-                {"type": "gru", "input_size": 10, "hidden_size": 5, "bidirectional": True},
-                "contextual_layer is of class GruSeq2SeqEncoder, which cannot be exported",
-            ),
-            (
-                "contextual_layer",
-                {"type": "lstm", "input_size": 10, "hidden_size": 10},
-                "contextual_layer has an LSTM of one direction",
-            ),
-            (
-                "attention.similarity",
-                {"type": "cosine"},
-                "attention.similarity is of class CosineMatrixAttention",
-            ),
-            (
-                "attention.similarity",
-                {"type": "linear", "tensor_1_dim": 10, "tensor_2_dim": 10, "combination": "x-y"},
-                "attention.similarity has the combination 'x-y'",
-            ),
-            (
-                "attention.similarity",
-                {
-                    "type": "bilinear",
-                    "matrix_1_dim": 10,
-                    "matrix_2_dim": 10,
-                    "activation": "tanh",
-                },
-                "attention.similarity has an 'activation'",
-            ),
-            (
-                "text_field_embedder.token_embedders.token_characters.encoder",
-                {
-                    "type": "cnn",
-                    "embedding_dim": 3,
-                    "num_filters": 1,
-                    "ngram_filter_sizes": [2] * 4,
-                },
-                "token_embedders.token_characters.encoder is of class CnnEncoder",
-            ),
-        ],
-    )
-    def test_what_cannot_be_exported_is_named(
-        self, key: str, value: Dict[str, Any], message: str, tmp_path: Path
-    ) -> None:
-        params = tiny_params()
-        part = params["model"]
-        *path, last = key.split(".")
-        for name in path:
-            part = part[name]
-        part[last] = value
-        with pytest.raises(DataError, match=message):
-            export_predictor(make_predictor(params), str(tmp_path / "model.zip"))
-        assert list(tmp_path.iterdir()) == []
+    def test_eight_bits_are_a_quarter_and_near(self, tmp_path: Path) -> None:
+        predictor = make_predictor(tiny_params("hidden_size:: 40"))
+        for name, int8 in (("float.onnx", False), ("int8.onnx", True)):
+            export_predictor(predictor, str(tmp_path / name), int8=int8)
+        files = [onnx.load(str(tmp_path / name)).graph for name in ("float.onnx", "int8.onnx")]
+        sizes = [sum(len(tensor.raw_data) for tensor in graph.initializer) for graph in files]
+        assert sizes[1] < 0.35 * sizes[0]
+        assert_same_logits(
+            predictor, tmp_path / "int8.onnx", read_records(TINY_SQUAD), tolerance=0.1
+        )
 
-    def test_other_tokenizers_are_refused(self, tmp_path: Path) -> None:
-        params = tiny_params()
-        params["validation_dataset_reader"]["tokenizer"] = {"type": "whitespace"}
-        with pytest.raises(DataError, match="passage_tokenizer is of class WhitespaceTokenizer"):
-            export_predictor(make_predictor(params), str(tmp_path / "model.zip"))
+    def test_only_standard_operators_of_one_version(self, tmp_path: Path) -> None:
+        out = tmp_path / "model.onnx"
+        export_predictor(make_predictor(tiny_params()), str(out))
+        model = onnx.load(str(out))
+        assert [(opset.domain, opset.version) for opset in model.opset_import] == [("", 17)]
+        assert not model.functions
+        operators = [node.op_type for node in model.graph.node]
+        # Two directions of question and passage, of two layers of `M` and of `M2`.
+        assert operators.count("LSTM") == 10
+        assert not {"Loop", "Scan", "If", "SequenceAt"} & set(operators)
+        sizes = {
+            item.name: [dim.dim_param for dim in item.type.tensor_type.shape.dim]
+            for item in [*model.graph.input, *model.graph.output]
+        }
+        assert sizes == {
+            "question_characters": ["batch", "question_length", "word_length"],
+            "question_words": ["batch", "question_length"],
+            "question_lengths": ["batch"],
+            "passage_characters": ["batch", "passage_length", "word_length"],
+            "passage_words": ["batch", "passage_length"],
+            "passage_lengths": ["batch"],
+            "start_logits": ["batch", "passage_length"],
+            "end_logits": ["batch", "passage_length"],
+        }
 
     def test_a_model_that_answers_differently_is_not_written(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         predictor = make_predictor(tiny_params())
-        monkeypatch.setattr(
-            predictor,
-            "predict_batch_json",
-            lambda records: [{"best_span": [3, 2], "confidence": 0.5}] * len(records),
-        )
-        with pytest.raises(DataError, match="the model cannot be exported: it would answer"):
-            export_predictor(predictor, str(tmp_path / "model.zip"))
+        run_model = predictor.run_model
+
+        def run_otherwise(instances: Any) -> Dict[str, Any]:
+            output_dict = run_model(instances)
+            if len(instances) > 1:
+                output_dict["span_end_logits"][1, 0] += 0.01
+            return output_dict
+
+        monkeypatch.setattr(predictor, "run_model", run_otherwise)
+        with pytest.raises(DataError, match="end_logits of .* would differ by 1.0e-02"):
+            export_predictor(predictor, str(tmp_path / "model.onnx"))
         assert list(tmp_path.iterdir()) == []
 
 
 class TestExportArchive:
     def test_a_trained_archive(self, tiny_archive: Path, tmp_path: Path) -> None:
-        out = tmp_path / "model.zip"
-        manifest = export_archive(str(tiny_archive), str(out))
-        assert manifest["origin"]["archive"] == "model.tar.gz"
+        out = tmp_path / "model.onnx"
+        export_archive(str(tiny_archive), str(out), licence="CC0", card="A model.")
         predictor = load_span_predictor(str(tiny_archive))
-        assert_same_answers(predictor, out, read_records(FIXTURES / "squad" / "sample_dev.json"))
+        records = read_records(FIXTURES / "squad" / "sample_dev.json")
+        assert_same_logits(predictor, out, records[:30])
+        metadata = Session(out).metadata
+        assert (metadata["licence"], metadata["card"]) == ("CC0", "A model.")
         # The same again gives the same bytes.
-        again = tmp_path / "again.zip"
-        export_archive(str(tiny_archive), str(again))
+        again = tmp_path / "again.onnx"
+        export_archive(str(tiny_archive), str(again), licence="CC0", card="A model.")
         assert again.read_bytes() == out.read_bytes()
 
-    def test_the_file_holds_json_tensors_and_program_only(
+    def test_a_zip_file_holds_network_and_program_only(
         self, tiny_archive: Path, tmp_path: Path
     ) -> None:
-        out = tmp_path / "model.zip"
-        export_archive(str(tiny_archive), str(out))
-        with zipfile.ZipFile(out) as archive:
+        for name in ("model.onnx", "model.zip", "again.zip"):
+            export_archive(str(tiny_archive), str(tmp_path / name))
+        with zipfile.ZipFile(tmp_path / "model.zip") as archive:
             names = archive.namelist()
-            manifest = json.loads(archive.read("manifest.json"))
+            assert archive.read("model.onnx") == (tmp_path / "model.onnx").read_bytes()
             program = "".join(
                 archive.read(name).decode("utf-8") for name in names if name.endswith(".py")
             )
-        assert {Path(name).suffix for name in names} == {".json", ".safetensors", ".py"}
-        assert sorted(manifest["sha256"]) == sorted(set(names) - {"manifest.json"})
-        for forbidden in ("import allennlp", "from allennlp", "spacy\n", "pickle", "bidaf_plugin"):
+        assert {Path(name).suffix for name in names} == {".onnx", ".py"}
+        for forbidden in ("import torch", "import allennlp", "import spacy", "bidaf_plugin"):
             assert forbidden not in program, forbidden
+        again = (tmp_path / "again.zip").read_bytes()
+        assert again == (tmp_path / "model.zip").read_bytes()
 
     def test_limits_and_words_can_be_given(self, tiny_archive: Path, tmp_path: Path) -> None:
         vectors = tmp_path / "vectors.txt"
         vectors.write_text("zeppelin " + " ".join(["0.5"] * 6) + "\n")
-        out = tmp_path / "model.zip"
+        out = tmp_path / "model.onnx"
         arguments: Dict[str, Any] = {"max_answer_length": 1, "pretrained_file": str(vectors)}
         export_archive(str(tiny_archive), str(out), **arguments)
         predictor = load_span_predictor(str(tiny_archive), **arguments)
         records = [{"id": 7, "question": "What flew?", "passage": "A zeppelin flew, it is said."}]
-        assert_same_answers(predictor, out, records)
-        first, last = ExportedModel(out).answer_all(records)[0]["best_span"]
-        assert first == last
+        assert_same_logits(predictor, out, records)
+        metadata = Session(out).metadata
+        assert metadata["settings"]["max_answer_length"] == 1
+        assert "zeppelin" in metadata["vocabulary"]["tokens"]

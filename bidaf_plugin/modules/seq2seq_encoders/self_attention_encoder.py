@@ -65,8 +65,10 @@ class SelfAttentionEncoder(Seq2SeqEncoder):
         words = torch.relu(self._reduction(inputs))
         # Shape: (batch_size, length, length)
         similarity = self._similarity(words, words)
+        # Shape: (length,)
+        positions = torch.arange(words.size(1), device=words.device)
         # Shape: (length, length)
-        is_other = ~torch.eye(words.size(1), dtype=torch.bool, device=words.device)
+        is_other = positions.unsqueeze(0) != positions.unsqueeze(1)
         # Shape: (batch_size, length, length)
         may_attend = mask.unsqueeze(1) & is_other
         # The only word of a passage has nothing to attend to, and gets zeros.

@@ -99,6 +99,10 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
             for lstms in zip(self._forward_lstms, self._backward_lstms, strict=True):
                 bilstm.lay_out(*lstms)
 
+    def __getstate__(self) -> Dict[str, Any]:
+        # What is prepared cannot be copied.
+        return {**self.__dict__, "_prepared": None}
+
     def prepare(self) -> None:
         """Makes ready for many short calls: what depends on the weights alone is then computed once."""
         if bilstm is not None and self._kernel != "torch":
