@@ -13,8 +13,11 @@ beside the packages (see setup.py) has Python call `install` when it starts. It 
 `allennlp` command, in the workers it spawns, in pytest and in notebooks alike; and it must be light
 (it does without `typing`) and never raise.
 
-With `ALLENNLP_STAND_INS=missing` in the environment only what is not installed gets stand-ins, and
-AllenNLP starts as slowly as it does without this package: for comparisons.
+The plugin itself is found in the same way: AllenNLP looks for plugins in files of the working folder and of
+the user's home, and asks one function for their names, which then also names `bidaf_plugin`.
+
+With `ALLENNLP_STAND_INS=missing` in the environment only what is not installed gets stand-ins, the plugin is
+found through those files alone, and AllenNLP starts as slowly as it does without this package: for comparisons.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from types import ModuleType
     from typing import Any, Optional
 
@@ -148,6 +151,24 @@ class _Loader(SourceFileLoader):
         # Python takes `__import__` from the `__builtins__` of the module that the statement is in.
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _import}
         super().exec_module(module)
+        if module.__name__ == "allennlp.common.plugins" and not _ONLY_MISSING:
+            _name_plugin(module)
+
+
+def _name_plugin(plugins: ModuleType) -> None:
+    """Adds this plugin to those that AllenNLP finds, wherever it is called."""
+    discover = plugins.discover_plugins
+
+    def discover_plugins() -> Iterator[str]:
+        names = set()
+        for name in discover():
+            names.add(name)
+            yield name
+        # Files can name it, too.
+        if "bidaf_plugin" not in names:
+            yield "bidaf_plugin"
+
+    plugins.discover_plugins = discover_plugins  # type: ignore[attr-defined]
 
 
 class _Finder:

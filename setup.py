@@ -1,10 +1,11 @@
 """
-The package is described in setup.cfg. Here is what that cannot say: the compiled part, and a .pth file beside
-the packages (see allennlp_stand_ins.py).
+The package is described in setup.cfg. Here is what that cannot say: the compiled part, a .pth file beside
+the packages (see allennlp_stand_ins.py), and the model and the configs that a wheel carries.
 """
 
 import os
 import platform
+import shutil
 import sys
 from copy import copy
 from pathlib import Path
@@ -32,6 +33,10 @@ OPENMP_FLAGS = ["-fopenmp"] if sys.platform == "linux" else []
 FLAGS = ["-O3", "-std=c++17", "-fno-math-errno", "-fno-trapping-math", *OPENMP_FLAGS]
 
 
+# What lies beside the package in the repository, and is in its folder where it is installed.
+PACKAGED = ("pretrained", "training_configs")
+
+
 class BuildWithStandIns(build_py):
     def run(self) -> None:
         super().run()
@@ -39,6 +44,9 @@ class BuildWithStandIns(build_py):
         install = self.get_finalized_command("install")
         folder = install.install_lib if self.editable_mode else self.build_lib
         Path(folder, "allennlp_stand_ins.pth").write_text(AT_START, encoding="utf-8")
+        if not self.editable_mode:
+            for name in PACKAGED:
+                shutil.copytree(name, Path(folder, "bidaf_plugin", name), dirs_exist_ok=True)
 
 
 class BuildApart(build_ext):

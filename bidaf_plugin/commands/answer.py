@@ -117,7 +117,7 @@ class Ask(Action):
 
         from bidaf_plugin.archives.load import load_span_predictor
         from bidaf_plugin.archives.packaged import packaged_archive
-        from bidaf_plugin.predictors.records import Answers, to_record
+        from bidaf_plugin.runtime.records import Answers, to_record
 
         predictor = load_span_predictor(
             args.archive or packaged_archive(),

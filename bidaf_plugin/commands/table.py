@@ -5,6 +5,7 @@ from allennlp.common import Params
 from overrides import overrides
 
 from bidaf_plugin.analysis.parameter_table import count_parameters_by_layer, format_table
+from bidaf_plugin.archives.packaged import find_config
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 
@@ -29,7 +30,7 @@ class Table(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        for config in args.config:
+        for config in map(find_config, args.config):
             if os.path.isdir(config):
                 raise DataError(f"{config}: this is a folder, not a file")
             if not os.path.isfile(config):

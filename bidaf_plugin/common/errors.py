@@ -21,6 +21,7 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import SigTermReceived
 
 from allennlp_stand_ins import INSTALL_NAMES
+from bidaf_plugin.common.files import find_half_character
 
 _NO_GPU = re.compile(r"Cannot access accelerator device|Torch not compiled with CUDA")
 _LOST_PROCESS = re.compile(r"Connection (closed|reset) by peer")
@@ -46,10 +47,9 @@ class DataError(ConfigurationError):
 
 def check_is_text(text: str, place: str) -> None:
     """JSON can hold halves of characters (lone surrogates), which are not text."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise DataError(f"{place}: half a character (a lone surrogate) at {error.start}") from error
+    half = find_half_character(text)
+    if half is not None:
+        raise DataError(f"{place}: half a character (a lone surrogate) at {half}")
 
 
 def _one_sentence(error: BaseException) -> Optional[str]:

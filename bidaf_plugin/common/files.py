@@ -110,6 +110,15 @@ def read_json(text: str, object_pairs_hook: Optional[PairsHook] = None) -> Any:
     )
 
 
+def find_half_character(text: str) -> Optional[int]:
+    """Where text that came from JSON has half of a character (a lone surrogate), and so is none."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
+
+
 def _refuse(text: str) -> None:
     raise ValueError(f"there are no numbers like {text:.20}")
 

@@ -9,13 +9,12 @@ from allennlp.data.token_indexers import SingleIdTokenIndexer
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.tokenizers import PtbTokenizer
-from bidaf_plugin.data.tokenizers.treebank_rules import find_special_cases, load_spacy_tokenizer
+from bidaf_plugin.data.tokenizers.treebank_rules import load_rules
 from bidaf_plugin.export.plain_network import check_type
 from bidaf_plugin.predictors import SpanPredictor
 
 # The names of the vocabularies for the kinds of indices.
 _VOCABULARIES = {"words": "tokens", "characters": "token_characters"}
-_PIECE_SETTINGS = ("max_tokens", "stride", "passage_weight", "piece_tokens")
 
 
 def describe_settings(
@@ -38,11 +37,11 @@ def describe_settings(
         is_lower = words is not None and words._lowercase_tokens
     return {
         **_describe_tokenizers(reader),
-        "tokenizer_rules": describe_rules(),
+        "tokenizer_rules": load_rules(),
         "lowercase": is_lower,
         "max_word_length": 0 if characters is None else characters._max_word_length,
         "exact_match": "matches" in indexers,
-        "pieces": dict(zip(_PIECE_SETTINGS, predictor.piece_settings(), strict=True)),
+        "pieces": predictor.piece_settings()._asdict(),
         "temperature": layer.temperature,
         "max_answer_length": layer.decoder.max_answer_length,
         "no_answer": layer.no_answer,
@@ -77,22 +76,6 @@ def _describe_tokenizers(reader: DatasetReader) -> Dict[str, Any]:
             "whole_compounds": tokenizer._whole_compounds,
         }
         for name, tokenizer in tokenizers.items()
-    }
-
-
-def describe_rules() -> Dict[str, Any]:
-    """The rules of spaCy's English tokenizer, for `ExportedRules`."""
-    tokenizer = load_spacy_tokenizer()
-    special_cases = find_special_cases(tokenizer)
-    return {
-        # Chunks have no blanks, and so none of the special cases with blanks.
-        "special_cases": {
-            case: pieces for case, pieces in special_cases.items() if case.split() == [case]
-        },
-        "prefix": tokenizer.prefix_search.__self__.pattern,
-        "suffix": tokenizer.suffix_search.__self__.pattern,
-        "infix": tokenizer.infix_finditer.__self__.pattern,
-        "url": tokenizer.url_match.__self__.pattern,
     }
 
 

@@ -8,6 +8,7 @@ from allennlp.data import Instance
 
 from bidaf_plugin import runtime
 from bidaf_plugin.archives.load import load_span_predictor
+from bidaf_plugin.common import files as common_files
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.data.dataset_readers import BidafSquadReader
@@ -15,7 +16,8 @@ from bidaf_plugin.export.describe_text import describe_settings, describe_vocabu
 from bidaf_plugin.export.onnx_file import OPSET, shrink, to_bytes, trace
 from bidaf_plugin.export.plain_network import PlainNetwork, check_type, make_arrays
 from bidaf_plugin.predictors import SpanPredictor
-from bidaf_plugin.runtime.session import FORMAT, MODEL_NAME, Arrays, ExportedModelError, Session
+from bidaf_plugin.runtime.errors import ExportedModelError
+from bidaf_plugin.runtime.session import FORMAT, MODEL_NAME, Arrays, Session
 
 # Asked before the file gets its name: texts with words, numbers and marks of many kinds, no two of the same length.
 _PASSAGE = (
@@ -158,11 +160,13 @@ def _softmax(logits: numpy.ndarray) -> numpy.ndarray:
 
 
 def _write_zip(file: IO[bytes], model: bytes) -> None:
-    """The network, and `bidaf_plugin.runtime` under another name."""
+    """The network, and `bidaf_plugin.runtime` under another name, with the one module that it needs beside."""
     folder = Path(runtime.__file__).parent
     files = {MODEL_NAME: model}
-    for path in sorted(folder.glob("*.py")):
-        text = path.read_text(encoding="utf-8").replace(runtime.__name__, PACKAGE)
+    for path in [*sorted(folder.glob("*.py")), Path(common_files.__file__)]:
+        text = path.read_text(encoding="utf-8")
+        for module in (runtime.__name__, common_files.__name__.rpartition(".")[0]):
+            text = text.replace(module, PACKAGE)
         is_program = path.name == "__main__.py"
         files[path.name if is_program else f"{PACKAGE}/{path.name}"] = text.encode("utf-8")
     with zipfile.ZipFile(file, "w") as archive:

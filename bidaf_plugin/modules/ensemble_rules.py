@@ -8,7 +8,8 @@ import numpy
 from allennlp.common import Registrable
 from overrides import overrides
 
-from bidaf_plugin.nn.spans import ranked_spans
+from bidaf_plugin.runtime.answers import answer_key
+from bidaf_plugin.runtime.spans import ranked_spans
 
 # Stands for the logarithm of 0: far below what a network gives to any token, yet finite, so that
 # where no cut is common to all models one that most of them make is still better than others.
@@ -274,17 +275,17 @@ class ProductRule(SpansRule):
 
 def merge_same_texts(candidates: Iterator[Candidate], passage: str, number: int) -> List[Candidate]:
     """
-    So many candidates that read differently, the best first. Those that read the same are one, with the
-    span of the best and the sum of the confidences of all that come before there is one text too many.
+    So many candidates that are different answers, the best first. Those with the same `answer_key` are one, with
+    the span of the best and the sum of the confidences of all that come before there is one answer too many.
     """
     found: Dict[str, Candidate] = {}
     for candidate in candidates:
-        text = candidate.text(passage)
-        if text in found:
-            total = found[text].confidence + candidate.confidence
-            found[text] = found[text]._replace(confidence=total)
+        key = answer_key(candidate.text(passage))
+        if key in found:
+            total = found[key].confidence + candidate.confidence
+            found[key] = found[key]._replace(confidence=total)
         elif len(found) < number:
-            found[text] = candidate
+            found[key] = candidate
         else:
             break
     return sorted(found.values(), key=lambda candidate: -candidate.confidence)

@@ -4,13 +4,9 @@ Which words of a question and of its passage are the same.
 
 from typing import Optional, Tuple
 
-import torch
 from allennlp.data import TextFieldTensors
 
-# Of a real word that the other text does not have; 0 is padding.
-NO_MATCH = 1
-# Added for each form of the word that the other text has: as it is, in lower case, without its ending.
-_VALUES = (4, 2, 1)
+from bidaf_plugin.runtime.word_rows import NO_MATCH, mark_forms
 
 
 def mark_matches(
@@ -27,7 +23,7 @@ def mark_matches(
     # Shape: (batch_size, question_length, num_forms) and (batch_size, passage_length, num_forms)
     question_forms, passage_forms = question[key]["tokens"], passage[key]["tokens"]
     marked = [
-        {**text, key: {"tokens": _mark(forms, others)}}
+        {**text, key: {"tokens": mark_forms(forms, others)}}
         for text, forms, others in (
             (question, question_forms, passage_forms),
             (passage, passage_forms, question_forms),
@@ -50,14 +46,3 @@ def _forms_key(text: TextFieldTensors) -> Optional[str]:
     """The indexer whose numbers have the shape that is only theirs: ids of words have no third dimension."""
     keys = [key for key, tensors in text.items() if tensors.keys() == {"tokens"}]
     return next((key for key in keys if text[key]["tokens"].dim() == 3), None)
-
-
-def _mark(forms: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
-    # Shape: (batch_size, num_tokens)
-    marks = (forms[..., 0] != 0) * NO_MATCH
-    for form, value in enumerate(_VALUES):
-        # Shape: (batch_size, num_tokens, num_others)
-        is_same = forms[..., form].unsqueeze(2) == others[..., form].unsqueeze(1)
-        marks = marks + value * is_same.any(dim=2)
-    # Padding is the same as padding, but no word.
-    return marks * (forms[..., 0] != 0)

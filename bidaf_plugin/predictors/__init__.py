@@ -7,9 +7,9 @@ from allennlp.predictors import Predictor
 from bidaf_plugin.data.dataset_readers import BidafClozeReader
 from bidaf_plugin.predictors.cloze_predictor import ClozePredictor as ClozePredictor
 from bidaf_plugin.predictors.ensemble_predictor import EnsemblePredictor as EnsemblePredictor
-from bidaf_plugin.predictors.records import Answer as Answer
-from bidaf_plugin.predictors.records import Answers as Answers
 from bidaf_plugin.predictors.span_predictor import SpanPredictor as SpanPredictor
+from bidaf_plugin.runtime.records import Answer as Answer
+from bidaf_plugin.runtime.records import Answers as Answers
 
 
 @Predictor.register("bidaf")

@@ -9,8 +9,8 @@ from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors.pieces import QuestionOnPassages
-from bidaf_plugin.predictors.records import Record
 from bidaf_plugin.predictors.span_predictor_base import SpanPredictorBase, learn_words
+from bidaf_plugin.runtime.records import Record
 
 
 @Predictor.register("bidaf_ensemble")

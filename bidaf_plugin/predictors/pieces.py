@@ -4,12 +4,15 @@ Long passages in pieces that the model can read.
 
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+import numpy
 from allennlp.data import Instance
 from allennlp.data.fields import MetadataField
 
 from bidaf_plugin.data.fields import AnswerSpansField, SharedTextField
 from bidaf_plugin.data.fields.compact_text_field import words_of
-from bidaf_plugin.predictors.passage_similarity import similarities
+from bidaf_plugin.data.tokenizers.text_tokens import character_offsets
+from bidaf_plugin.runtime.pieces import PieceSettings
+from bidaf_plugin.runtime.ranking import ReadPiece
 
 
 class QuestionOnPassages(NamedTuple):
@@ -49,6 +52,13 @@ class Piece(NamedTuple):
     instance: Instance
     prior: float = 0.0
 
+    def as_read(self) -> ReadPiece:
+        """What a `Ranking` needs to know of it."""
+        metadata = self.instance["metadata"].metadata
+        offsets = numpy.array(character_offsets(metadata["passage_tokens"]))
+        place = self.passage_index, self.first_token, self.prior
+        return ReadPiece(metadata["passage"], offsets, *place)
+
 
 class PieceCutter:
     """
@@ -56,28 +66,11 @@ class PieceCutter:
 
     # Parameters
 
-    max_tokens : `int`
-        Passages with more tokens are cut.
-    stride : `int`
-        How many tokens after the beginning of a piece the next one begins.
-    passage_weight : `float`
-        How much it counts that a piece has the words of the question: the prior of a piece is this
-        number times (its similarity to the question - that of the most similar piece).
-    piece_tokens : `int`, optional (default = `max_tokens`)
-        The number of tokens of a piece.
+    settings : `PieceSettings`
     """
 
-    def __init__(
-        self,
-        max_tokens: int,
-        stride: int,
-        passage_weight: float,
-        piece_tokens: Optional[int] = None,
-    ) -> None:
-        self._max_tokens = max_tokens
-        self._stride = stride
-        self._passage_weight = passage_weight
-        self._piece_tokens = piece_tokens or max_tokens
+    def __init__(self, settings: PieceSettings) -> None:
+        self._settings = settings
         # By the passage's field, which is kept so that no other gets its id, and the first token.
         self._fields: Dict[Tuple[int, int], Tuple[object, SharedTextField]] = {}
 
@@ -86,34 +79,23 @@ class PieceCutter:
         pieces = [
             Piece(question_index, index, first_token, self._piece(instance, first_token))
             for index, instance in enumerate(instances)
-            for first_token in self._first_tokens(len(instance["passage"]))
+            for first_token in self._settings.first_tokens(len(instance["passage"]))
         ]
-        if len(pieces) == 1 or self._passage_weight == 0:
+        if len(pieces) == 1:
             return pieces
-        found = similarities(
+        priors = self._settings.priors(
             words_of(instances[0]["question"].tokens),
             [words_of(piece.instance["passage"].tokens) for piece in pieces],
         )
-        best = max(found)
-        return [
-            piece._replace(prior=self._passage_weight * (similarity - best))
-            for piece, similarity in zip(pieces, found, strict=True)
-        ]
-
-    def _first_tokens(self, length: int) -> List[int]:
-        if length <= self._max_tokens:
-            return [0]
-        # The last piece ends with the passage and is as long as the others.
-        last = length - self._piece_tokens
-        return [*range(0, last, self._stride), last]
+        return [piece._replace(prior=prior) for piece, prior in zip(pieces, priors, strict=True)]
 
     def _piece(self, instance: Instance, first_token: int) -> Instance:
         passage = instance["passage"]
-        if len(passage) <= self._max_tokens:
+        if len(passage) <= self._settings.max_tokens:
             return instance
         key = id(passage), first_token
         if key not in self._fields:
-            tokens = passage.tokens[first_token : first_token + self._piece_tokens]
+            tokens = passage.tokens[first_token : first_token + self._settings.piece_tokens]
             self._fields[key] = passage, SharedTextField(tokens)
         _, field = self._fields[key]
         metadata = instance["metadata"].metadata.changed(passage_tokens=field.tokens)

@@ -8,8 +8,8 @@ from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.tokenizers.text_tokens import character_offsets
 from bidaf_plugin.modules.ensemble_rules import SpanDistribution
 from bidaf_plugin.modules.output_layers.span_targets import IMPOSSIBLE_TOKEN
-from bidaf_plugin.predictors.records import Record
 from bidaf_plugin.predictors.span_predictor import SpanPredictor
+from bidaf_plugin.runtime.records import Record
 
 Offsets = Tuple[numpy.ndarray, numpy.ndarray]
 

@@ -10,13 +10,16 @@ from overrides import overrides
 
 from bidaf_plugin.data.fields import AnswerSpansField, CompactTextField
 from bidaf_plugin.data.fields.answer_spans_field import IMPOSSIBLE
+from bidaf_plugin.data.tokenizers.text_tokens import with_offsets
 from bidaf_plugin.predictors.pieces import Piece, PieceCutter, QuestionOnPassages
-from bidaf_plugin.predictors.ranking import Ranking
 from bidaf_plugin.predictors.span_predictor_base import (
     SpanPredictorBase,
     check_whole_numbers,
     learn_words,
 )
+from bidaf_plugin.runtime.options import AnswerOptions
+from bidaf_plugin.runtime.pieces import PieceSettings
+from bidaf_plugin.runtime.ranking import Ranking
 
 _PIECE_TOKENS = 400
 # Among so many passages, or pieces of them, those of similar length are read together. No more of them
@@ -62,7 +65,8 @@ class SpanPredictor(SpanPredictorBase):
     n_best : `int`, optional (default = `None`)
         Give so many answers, the most probable first, as `n_best`: a list of objects with `text`,
         `probability`, `characters`, `tokens` and `passage_index`. The probability of an answer is the
-        sum over all places in which it stands, of which the most probable is named. (`best_span_str`
+        sum over all places in which it stands, of which the most probable is named; what differs only in case,
+        or in articles and punctuation at its ends, is one answer. (`best_span_str`
         is the most probable single span, as in the paper; the two can differ.)
     no_answer_threshold : `float`, optional (default = `None`)
         There is no answer if `no_answer_probability` is larger than this. By default, if it is larger
@@ -107,7 +111,7 @@ class SpanPredictor(SpanPredictorBase):
                 f"stride is {stride} and piece_tokens {piece_tokens}: what lies between two pieces would "
                 "not be read"
             )
-        self._piece_settings = (max_passage_tokens, stride, passage_weight, piece_tokens)
+        self._pieces = PieceSettings(max_passage_tokens, stride, passage_weight, piece_tokens)
         self._decoder = model._output_layer.decoder
         if max_answer_length is not None:
             self._decoder.set_max_answer_length(max_answer_length)
@@ -116,16 +120,48 @@ class SpanPredictor(SpanPredictorBase):
         if pretrained_file is not None:
             learn_words(model, pretrained_file)
 
-    def piece_settings(self) -> Tuple[int, int, float, int]:
-        """What a `PieceCutter` takes."""
-        max_tokens, stride, passage_weight, piece_tokens = self._piece_settings
-        # The logits that it is weighed against are divided by the temperature, too.
-        passage_weight /= self._model._output_layer.temperature
-        return max_tokens, stride, passage_weight, piece_tokens
+    def piece_settings(self) -> PieceSettings:
+        """How passages are cut into pieces."""
+        # The logits that the weight is weighed against are divided by the temperature, too.
+        temperature = self._model._output_layer.temperature
+        return self._pieces._replace(passage_weight=self._pieces.passage_weight / temperature)
+
+    @property
+    def options(self) -> AnswerOptions:
+        """How questions are answered, if it is not said otherwise."""
+        decoder = self._decoder
+        limits = decoder.max_answer_length, decoder.no_answer_threshold
+        return AnswerOptions(self.piece_settings(), *limits)
+
+    def answer_all(
+        self, records: Sequence[JsonDict], options: Optional[AnswerOptions] = None
+    ) -> List[JsonDict]:
+        """
+        The records of the answers to questions that are JSON objects, in their order.
+
+        # Parameters
+
+        records : `Sequence[JsonDict]`
+        options : `AnswerOptions`, optional (default = `None`)
+            In place of those of the predictor.
+        """
+        answers: Dict[int, JsonDict] = {}
+        for batch in self.predict_batches(self.make_questions(records), options=options):
+            answers.update(zip(*batch, strict=True))
+        return [answers[index] for index in range(len(records))]
+
+    def cut_question(self, question: str, max_tokens: int) -> str:
+        """A question without the words beyond so many."""
+        tokens = self._dataset_reader.text_to_instance(question, question)["question"].tokens
+        tokens = with_offsets(tokens, question)[:max_tokens]
+        return question[: tokens[-1].idx_end]
 
     @overrides(check_signature=False)
     def predict_batches(
-        self, questions: Sequence[QuestionOnPassages], batch_size: Optional[int] = None
+        self,
+        questions: Sequence[QuestionOnPassages],
+        batch_size: Optional[int] = None,
+        options: Optional[AnswerOptions] = None,
     ) -> Iterator[Tuple[List[int], List[JsonDict]]]:
         """
         Answers questions in batches of passages of similar length. A batch may complete no question.
@@ -135,25 +171,37 @@ class SpanPredictor(SpanPredictorBase):
         questions : `Sequence[QuestionOnPassages]`
         batch_size : `int`, optional (default = `None`)
             Passages, or pieces of them, per batch. By default as many as are answered fastest.
+        options : `AnswerOptions`, optional (default = `None`)
+            In place of those of the predictor.
         """
         questions = self._with_number_of_answers(questions)
         sampler = self.make_sampler(batch_size)
         rankings: Dict[int, Ranking] = {}
-        for group in lazy_groups_of(self._cut(questions, rankings), _PIECES_AT_ONCE):
+        pieces = self._cut(questions, rankings, options or self.options, options is not None)
+        threshold = (options or self.options).no_answer_threshold
+        for group in lazy_groups_of(pieces, _PIECES_AT_ONCE):
             for indices in sampler.get_batch_indices([piece.instance for piece in group]):
-                answers = self._answer([group[index] for index in indices], questions, rankings)
+                batch = [group[index] for index in indices]
+                answers = self._answer(batch, questions, rankings, threshold)
                 yield list(answers), list(answers.values())
 
     def _cut(
-        self, questions: Sequence[QuestionOnPassages], rankings: Dict[int, Ranking]
+        self,
+        questions: Sequence[QuestionOnPassages],
+        rankings: Dict[int, Ranking],
+        options: AnswerOptions,
+        rank_all: bool,
     ) -> Iterator[Piece]:
-        """The pieces of all passages; `rankings` for those questions that need more than a best span."""
-        cutter = PieceCutter(*self.piece_settings())
+        """
+        The pieces of all passages; `rankings` for those questions that need more than a best span, as the model
+        finds it, or for all.
+        """
+        cutter = PieceCutter(options.pieces)
         for index, question in enumerate(questions):
             pieces = cutter.cut(index, question.instances)
-            if question.n_best is not None or question.is_list or len(pieces) > 1:
-                max_length = self._decoder.max_answer_length
-                rankings[index] = Ranking(len(pieces), question.n_best or 1, max_length)
+            if rank_all or question.n_best is not None or question.is_list or len(pieces) > 1:
+                limit = options.max_answer_length
+                rankings[index] = Ranking(len(pieces), question.n_best, limit)
             yield from pieces
 
     def _answer(
@@ -161,6 +209,7 @@ class SpanPredictor(SpanPredictorBase):
         pieces: Sequence[Piece],
         questions: Sequence[QuestionOnPassages],
         rankings: Dict[int, Ranking],
+        no_answer_threshold: Optional[float],
     ) -> Dict[int, JsonDict]:
         """The answers to the questions that are complete with these pieces, by their indices."""
         output_dict = self.run_model([piece.instance for piece in pieces])
@@ -178,52 +227,16 @@ class SpanPredictor(SpanPredictorBase):
                 output_dict[f"span_{side}_logits"][row, :length].double().cpu().numpy()
                 for side in ("start", "end")
             )
-            ranking.add(piece, start_logits, end_logits)
+            ranking.add(piece.as_read(), start_logits, end_logits)
             if ranking.num_missing == 0:
                 no_answer_logits = output_dict.get("no_answer_logits")
-                answers[index] = self._make_record(
+                answers[index] = rankings.pop(index).to_record(
                     readable["id"][row],
-                    questions[index],
-                    rankings.pop(index),
+                    questions[index].is_list,
                     None if no_answer_logits is None else no_answer_logits[row].tolist(),
+                    no_answer_threshold,
                 )
         return answers
-
-    def _make_record(
-        self,
-        id: Any,
-        question: QuestionOnPassages,
-        ranking: Ranking,
-        no_answer_logits: Optional[Sequence[float]],
-    ) -> JsonDict:
-        """
-        The prediction for a question of which all pieces have been ranked, with the keys of
-        `SpanOutputLayer.make_output_human_readable` and those that are asked for.
-        """
-        no_answer_probability = None
-        if no_answer_logits is not None:
-            no_answer_probability = ranking.add_no_answer(*no_answer_logits)
-        text, span, confidence = ranking.best_span()
-        record: JsonDict = {
-            "id": id,
-            "best_span_str": text,
-            "best_span": [span.first_token, span.last_token],
-            "best_span_characters": [span.start, span.end],
-            "confidence": confidence,
-        }
-        if question.is_list:
-            record["passage_index"] = span.passage_index
-        if no_answer_probability is not None:
-            record["no_answer_probability"] = no_answer_probability
-            if self._decoder.no_answer_wins(no_answer_probability, confidence):
-                record.update(
-                    {name: None for name in record if name.startswith(("best", "passage"))},
-                    best_span_str="",
-                    confidence=no_answer_probability,
-                )
-        if question.n_best is not None:
-            record["n_best"] = [answer.to_json() for answer in ranking.answers()]
-        return record
 
     @overrides
     def predictions_to_labeled_instances(

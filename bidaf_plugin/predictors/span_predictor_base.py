@@ -15,13 +15,8 @@ from bidaf_plugin.data.samplers import BidafBucketSampler
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 from bidaf_plugin.predictors.pieces import QuestionOnPassages
 from bidaf_plugin.predictors.question_predictor import QuestionPredictor
-from bidaf_plugin.predictors.records import (
-    Answers,
-    Record,
-    check_record,
-    check_single_passage,
-    to_record,
-)
+from bidaf_plugin.predictors.records import check_record, check_single_passage
+from bidaf_plugin.runtime.records import Answers, Record, to_record
 
 # Questions and padded passage tokens per batch, at most. What does not fit into the caches of a CPU is
 # slower, while a GPU is idle on small batches.

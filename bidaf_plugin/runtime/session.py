@@ -12,6 +12,8 @@ from typing import Any, Dict, List, Optional, Union
 
 import numpy
 
+from bidaf_plugin.runtime.errors import ExportedModelError
+
 # The key of the JSON in the file's metadata, and what the JSON says of its form.
 METADATA_KEY = "bidaf"
 FORMAT = 1
@@ -27,10 +29,6 @@ _NUM_DIGITS = 64
 Arrays = Dict[str, numpy.ndarray]
 
 
-class ExportedModelError(ValueError):
-    """What is wrong with an exported model, or with a question for it, in one sentence."""
-
-
 def with_checksum(model: bytes) -> bytes:
     """An ONNX file with its checksum at the end; it stays an ONNX file."""
     return model + _BEFORE_CHECKSUM + hashlib.sha256(model).hexdigest().encode()
@@ -43,7 +41,7 @@ class Session:
     # Parameters
 
     path : `Union[str, Path]`
-        The `.onnx` file, or the zip file with it.
+        The `.onnx` file, or the zip file with it, or the folder that this was unpacked to.
     num_threads : `int`, optional (default = `None`)
         By default `OMP_NUM_THREADS` of the environment, as with torch, or all that this process may use.
 
@@ -157,6 +155,8 @@ class Session:
 
 def _read(path: Union[str, Path]) -> bytes:
     try:
+        if os.path.isdir(path):
+            return Path(path, MODEL_NAME).read_bytes()
         if not zipfile.is_zipfile(path):
             return Path(path).read_bytes()
         with zipfile.ZipFile(path) as archive:

@@ -9,7 +9,6 @@ from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
 from allennlp.common.util import JsonDict
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.data.tokenizers.treebank_rules import forgotten_words
 from bidaf_plugin.server.errors import RequestError
 from bidaf_plugin.server.metrics import Metrics
 from bidaf_plugin.server.models import ServedModel
@@ -155,8 +154,7 @@ class ModelThread:
             if work:
                 passes = work.popleft()
                 self._turn_began = time.monotonic()
-                with forgotten_words():
-                    answers, is_done = _take_turn(passes)
+                answers, is_done = _take_turn(passes)
                 if not is_done:
                     work.append(passes)
                 self._give(answers)

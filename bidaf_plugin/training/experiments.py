@@ -10,6 +10,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from allennlp.common import Params
 
+from bidaf_plugin.archives.packaged import find_config
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.training.resumable import train_or_resume
 
@@ -27,7 +28,7 @@ def make_config(
     The experiment of a config file, on the files of the folder `data` if it is given, with a score
     every so many steps, or where the config has them.
     """
-    if not os.path.isfile(path):
+    if not os.path.isfile(find_config(path)):
         raise DataError(f"{path} is not here: run this in the root of the repository")
     if steps_per_score is not None and steps_per_score < 1:
         raise DataError(f"the steps per score must be 1 or more, not {steps_per_score}")
@@ -59,7 +60,8 @@ def find_variants(arguments: List[str]) -> Dict[str, str]:
     """The config files that are meant, by the name of the variant."""
     paths: List[str] = []
     for argument in arguments:
-        named = os.path.join(VARIANTS_FOLDER, f"{argument}.jsonnet")
+        named = find_config(os.path.join(VARIANTS_FOLDER, f"{argument}.jsonnet"))
+        argument = find_config(argument)
         if os.path.isdir(argument):
             paths += sorted(glob(os.path.join(argument, "*.jsonnet")))
         elif os.path.isfile(argument):
@@ -67,7 +69,7 @@ def find_variants(arguments: List[str]) -> Dict[str, str]:
         elif os.path.isfile(named):
             paths.append(named)
         else:
-            known = sorted(glob(os.path.join(VARIANTS_FOLDER, "*.jsonnet")))
+            known = sorted(glob(os.path.join(find_config(VARIANTS_FOLDER), "*.jsonnet")))
             raise DataError(
                 f"there is no variant {argument!r}; known are: {', '.join(map(_name, known)) or 'none'}"
             )

@@ -20,6 +20,7 @@ This is the whole list; a name with a folder is of another room, which a file of
 | `evaluate_on_test` breaks off distributed training at its end | `trainer.py` |
 | the scheduler `reduce_on_plateau` raises a TypeError | `optimization.py` |
 | `--recover` fails on numpy numbers in a checkpoint | `small_fixes.allow_numpy_numbers` |
+| configs that come with the package are found in its repository alone | `small_fixes.find_packaged_configs` |
 | warnings about calls that AllenNLP makes | `small_fixes.silence_known_warnings` |
 | the tokenizers of transformers cannot be loaded | `small_fixes.load_tokenizers_of_transformers` |
 | misspelt names are looked for with nltk, which is not installed | `small_fixes.suggest_names` |
@@ -32,6 +33,7 @@ This is the whole list; a name with a folder is of another room, which a file of
 | an archive can run code, read files and call addresses | `archives.py`, `archives/config_check.py` |
 | `simple-gradient` multiplies all gradients by the first word | `interpret.py` |
 | `hotflip` knows only some of AllenNLP's token indexers | `interpret.py` |
+| `push-to-hf` calls what the library of the Hub does not have any more | `push_to_hf.py` |
 | `predict` does not name the bad line, and takes one question at a time | `predict_manager.py` |
 """
 
@@ -54,9 +56,11 @@ from bidaf_plugin.upstream.optimization import (
     ResumableExponentialMovingAverage as ResumableExponentialMovingAverage,
 )
 from bidaf_plugin.upstream.predict_manager import install_predict_manager
+from bidaf_plugin.upstream.push_to_hf import install_push_to_hf
 from bidaf_plugin.upstream.small_fixes import (
     allow_numpy_numbers,
     check_before_training,
+    find_packaged_configs,
     let_workers_end,
     load_tokenizers_of_transformers,
     silence_known_warnings,
@@ -78,8 +82,10 @@ def apply_upstream_fixes() -> None:
     load_tokenizers_of_transformers()
     install_archive_door()
     install_predict_manager()
+    install_push_to_hf()
     install_callbacks()
     install_final_evaluator()
     install_whole_archives()
     check_before_training()
+    find_packaged_configs()
     let_workers_end()

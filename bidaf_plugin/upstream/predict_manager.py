@@ -18,7 +18,7 @@ from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import chunks_of_file, chunks_of_stream, open_atomically, read_json
 from bidaf_plugin.common.folders import check_can_be_written
 from bidaf_plugin.predictors.question_predictor import QuestionPredictor
-from bidaf_plugin.predictors.records import id_of
+from bidaf_plugin.runtime.records import id_of
 
 # Among so many questions those with passages of similar length are answered together; the answers
 # are written when all of them are there.

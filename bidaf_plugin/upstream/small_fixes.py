@@ -18,6 +18,7 @@ from allennlp.models.archival import CONFIG_NAME
 from allennlp.training import util as training_util
 
 from bidaf_plugin.archives.config_check import read_plain_json
+from bidaf_plugin.archives.packaged import find_config
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.folders import check_folder
 
@@ -52,6 +53,16 @@ def allow_numpy_numbers() -> None:
     scalar: Any = numpy.float64(0.0).__reduce__()[0]
     number_types = [numpy.dtypes.Float64DType, numpy.dtypes.Float32DType, numpy.dtypes.Int64DType]
     torch.serialization.add_safe_globals([scalar, numpy.dtype, *number_types])
+
+
+def find_packaged_configs() -> None:
+    """Makes `allennlp train training_configs/...` work in any folder, with the configs that a wheel carries."""
+    from_file = Params.from_file
+
+    def find_and_read(params_file: Union[str, PathLike], *args: Any, **kwargs: Any) -> Params:
+        return from_file(find_config(os.fspath(params_file)), *args, **kwargs)
+
+    Params.from_file = staticmethod(find_and_read)  # type: ignore[method-assign,assignment]
 
 
 def silence_known_warnings() -> None:

@@ -26,7 +26,8 @@ from starlette.testclient import TestClient
 
 from bidaf_plugin.archives import load_predictor
 from bidaf_plugin.export import export_archive
-from bidaf_plugin.export.standalone.command import main as run_exported
+from bidaf_plugin.runtime.command import main as run_exported
+from bidaf_plugin.runtime.session import METADATA_KEY, with_checksum
 from bidaf_plugin.server.models import load_models
 from tests.cloze_helpers import TINY_CLOZE, tiny_cloze_params, write_tar
 from tests.fuzz.mutators import mutate_bytes, mutate_json, mutate_tar, to_json
@@ -89,14 +90,9 @@ class _Material:
         self.archive = self._run / "model.tar.gz"
         allennlp("train", self.cloze_config, "-s", folder / "cloze")
         self.cloze_archive = folder / "cloze" / "model.tar.gz"
-        exported = folder / "exported.zip"
+        exported = folder / "exported.onnx"
         export_archive(str(self.archive), str(exported))
-        with zipfile.ZipFile(exported) as archive:
-            self._exported = {
-                name: archive.read(name)
-                for name in archive.namelist()
-                if name.endswith((".json", ".safetensors"))
-            }
+        self._exported = exported.read_bytes()
         self._lines = folder / "questions.jsonl"
         self._lines.write_text(json.dumps(RECORD) + "\n")
         questions = sorted(TINY_CLOZE.iterdir())
@@ -175,25 +171,17 @@ class _Material:
         allennlp("bidaf", "study", *_BUDGET, self.config, "-s", study)
 
     def answer_exported(self, random: Random, folder: Path) -> None:
-        files = dict(self._exported)
-        name = random.choice(sorted(files))
-        if name.endswith(".json"):
-            files[name] = _damage(random, files[name], is_json=True)
+        if random.random() < 0.5:
+            content = mutate_bytes(random, self._exported)
         else:
-            files[name] = _damage_tensors(random, files[name])
-        if name != "manifest.json" and random.random() < 0.9:
-            # Damaged by someone who wants it to be read.
-            manifest = json.loads(files["manifest.json"])
-            manifest["sha256"][name] = hashlib.sha256(files[name]).hexdigest()
-            files["manifest.json"] = json.dumps(manifest).encode()
-        content = io.BytesIO()
-        with zipfile.ZipFile(content, "w") as archive:
-            for file_name, file_content in files.items():
-                archive.writestr(file_name, file_content)
-        path = folder / "model.zip"
-        is_zip_damaged = random.random() < 0.1
-        written = content.getvalue()
-        path.write_bytes(mutate_bytes(random, written) if is_zip_damaged else written)
+            model = onnx.load_from_string(self._exported)
+            metadata = _damage(random, model.metadata_props[0].value.encode(), is_json=True)
+            text = metadata.decode("utf-8", errors="replace")
+            onnx.helper.set_model_props(model, {METADATA_KEY: text})
+            content = model.SerializeToString()
+        # Mostly damaged by someone who wants it to be read.
+        path = folder / "model.onnx"
+        path.write_bytes(with_checksum(content) if random.random() < 0.9 else content)
         raise SystemExit(run_exported(["--question", QUESTION, "--passage", PASSAGE], path))
 
     def read_squad(self, random: Random, folder: Path) -> None:
@@ -293,32 +281,6 @@ def _damage_member(random: Random, content: bytes, name: str = "") -> bytes:
             member.size = len(member_content)
             new_archive.addfile(member, io.BytesIO(member_content))
     return new_content.getvalue()
-
-
-def _damage_tensors(random: Random, content: bytes) -> bytes:
-    """Other bytes, another head, or other tensors under these names."""
-    kind = random.choice(["bytes", "head", "remove", "rename", "slice", "flatten", "type", "nan"])
-    if kind == "bytes":
-        return mutate_bytes(random, content)
-    if kind == "head":
-        end = 8 + int.from_bytes(content[:8], "little")
-        head = to_json(mutate_json(random, json.loads(content[8:end])))
-        return len(head).to_bytes(8, "little") + head + content[end:]
-    tensors = load_tensors(content)
-    name = random.choice(sorted(tensors))
-    tensor = tensors.pop(name)
-    if kind == "rename":
-        tensors[random.choice([*tensors, "x", f"{name}.x", "0"])] = tensor
-    elif kind == "slice":
-        tensors[name] = tensor[1:].clone() if random.random() < 0.5 else tensor[..., :-1].clone()
-    elif kind == "flatten":
-        tensors[name] = tensor.flatten() if tensor.dim() > 1 else tensor.unsqueeze(0)
-    elif kind == "type":
-        types = (torch.int64, torch.float64, torch.float16, torch.bool, torch.uint8)
-        tensors[name] = tensor.to(random.choice(types))
-    elif kind == "nan":
-        tensors[name] = torch.full_like(tensor, random.choice([float("nan"), float("inf"), 1e38]))
-    return save_tensors(tensors)
 
 
 _PATHS = (

@@ -6,7 +6,7 @@ from allennlp.data import BatchSampler, Instance
 from allennlp.data.fields import MetadataField, TextField
 from overrides import overrides
 
-from bidaf_plugin.data.samplers.batches_by_length import Bucket, Group, flatten, make_buckets
+from bidaf_plugin.runtime.batches_by_length import Bucket, Group, flatten, make_buckets
 
 
 @BatchSampler.register("bidaf_bucket")

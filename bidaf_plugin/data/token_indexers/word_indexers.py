@@ -4,8 +4,8 @@ word and kept in a table.
 """
 
 from collections import Counter
-from typing import Any, Callable, Dict, Iterable, Optional, Sequence, Tuple
-from zlib import crc32
+from functools import partial
+from typing import Any, Callable, Dict, Iterable, Sequence, Tuple
 
 import numpy
 import torch
@@ -15,15 +15,19 @@ from allennlp.data.token_indexers.token_indexer import IndexedTokenList
 from overrides import overrides
 
 from bidaf_plugin.data.tokenizers import Lexicon, TextTokens
-from bidaf_plugin.data.tokenizers.lexicon import TABLES_LOCK
+from bidaf_plugin.runtime.lexicon import TABLES_LOCK
+from bidaf_plugin.runtime.word_rows import (
+    NUM_FORMS,
+    RowTable,
+    characters_of,
+    rows_of_characters,
+    rows_of_forms,
+    rows_of_words,
+)
 
 Counts = Dict[str, Dict[str, int]]
 # Words of plain lists of tokens that are remembered before the memory is emptied.
 _MAX_WORDS = 500_000
-# What `WordFormsIndexer` takes off, the longest first, so that as much as possible is taken off.
-_SUFFIXES = ("ings", "ing", "ied", "ies", "ed", "es", "ly", "s", "e", "y")
-_MIN_STEM_LENGTH = 3
-_NUM_FORMS = 3
 
 
 class WordIndexer(TokenIndexer):
@@ -74,8 +78,9 @@ class WordIndexer(TokenIndexer):
         with TABLES_LOCK:
             table = lexicon.tables.get(settings)
             if table is None or not table.holds_for(vocabulary, vocabulary_size):
-                table = lexicon.tables[settings] = WordTable(vocabulary, vocabulary_size)
-            return table.rows(lexicon.words, self._make_rows)
+                make_rows = partial(self._make_rows, vocabulary=vocabulary)
+                table = lexicon.tables[settings] = WordTable(make_rows, vocabulary, vocabulary_size)
+            return table.rows(lexicon.words)
 
     @overrides
     def count_vocab_items(self, token: Token, counter: Counts) -> None:
@@ -111,44 +116,23 @@ class WordIndexer(TokenIndexer):
         return {self.output_name: torch.from_numpy(padded)}
 
 
-class WordTable:
+class WordTable(RowTable):
     """
-    What a `WordIndexer` has found for the words of a `Lexicon`: a row of indices per word. It grows
-    with the lexicon, and holds for a vocabulary at the size that it had.
+    What a `WordIndexer` has found for the words of a `Lexicon`. It holds for a vocabulary at the size that it had.
     """
 
-    def __init__(self, vocabulary: Vocabulary, vocabulary_size: int) -> None:
+    def __init__(
+        self,
+        make_rows: Callable[[Sequence[str]], numpy.ndarray],
+        vocabulary: Vocabulary,
+        vocabulary_size: int,
+    ) -> None:
+        super().__init__(make_rows)
         self._vocabulary = vocabulary
         self._vocabulary_size = vocabulary_size
-        self._num_words = 0
-        self._rows: Optional[numpy.ndarray] = None
 
     def holds_for(self, vocabulary: Vocabulary, vocabulary_size: int) -> bool:
         return self._vocabulary is vocabulary and self._vocabulary_size == vocabulary_size
-
-    def rows(
-        self,
-        words: Sequence[str],
-        make_rows: Callable[[Sequence[str], Vocabulary], numpy.ndarray],
-    ) -> numpy.ndarray:
-        """
-        The rows of `words`, which are those of the calls before and new ones behind them. One thread at a
-        time.
-        """
-        num_words = len(words)
-        if self._rows is None:
-            self._rows = make_rows(words, self._vocabulary)
-        elif num_words > self._num_words:
-            new_rows = make_rows(words[self._num_words :], self._vocabulary)
-            if num_words > len(self._rows):
-                # Twice as large, so that many small additions do not take long.
-                larger = numpy.zeros((2 * num_words, *new_rows.shape[1:]), new_rows.dtype)
-                larger[: self._num_words] = self._rows[: self._num_words]
-                self._rows = larger
-            self._rows[self._num_words : num_words] = new_rows
-        # Last, so that rows which an interrupt has left unmade are made the next time.
-        self._num_words = num_words
-        return self._rows
 
 
 @TokenIndexer.register("word_id")
@@ -175,9 +159,8 @@ class WordIdIndexer(WordIndexer):
 
     @overrides
     def _make_rows(self, words: Sequence[str], vocabulary: Vocabulary) -> numpy.ndarray:
-        indices = (vocabulary.get_token_index(item, self._namespace) for item in self._items(words))
-        # Shape: (num_words,)
-        return numpy.fromiter(indices, dtype=numpy.int32, count=len(words))
+        index_of = partial(vocabulary.get_token_index, namespace=self._namespace)
+        return rows_of_words(words, index_of, self._lowercase_tokens)
 
     @overrides
     def _settings(self) -> Tuple[Any, ...]:
@@ -211,30 +194,12 @@ class WordCharactersIndexer(WordIndexer):
 
     @overrides
     def _items(self, words: Sequence[str]) -> Iterable[str]:
-        return "".join([word[: self._max_word_length] for word in words])
+        return characters_of(words, self._max_word_length)
 
     @overrides
     def _make_rows(self, words: Sequence[str], vocabulary: Vocabulary) -> numpy.ndarray:
-        index_of_character = {
-            character: vocabulary.get_token_index(character, self._namespace)
-            for character in set(self._items(words))
-        }
-        # Shape: (largest code point + 1,)
-        index_of_code_point = numpy.zeros(
-            max(map(ord, index_of_character), default=0) + 1, dtype=numpy.int32
-        )
-        for character, index in index_of_character.items():
-            index_of_code_point[ord(character)] = index
-        # numpy cuts and pads the words, and holds them as code points, with 0 for padding.
-        index_of_code_point[0] = 0
-        code_points = numpy.array(words, dtype=f"U{self._max_word_length}").view(numpy.uint32)
-        # Shape: (num_words, max_word_length)
-        rows = index_of_code_point[code_points.reshape(len(words), self._max_word_length)]
-        if "\0" in index_of_character:
-            for row, word in zip(rows, words, strict=True):
-                for position, character in enumerate(word[: self._max_word_length]):
-                    row[position] = index_of_character[character]
-        return rows
+        index_of = partial(vocabulary.get_token_index, namespace=self._namespace)
+        return rows_of_characters(words, index_of, self._max_word_length)
 
     @overrides
     def _settings(self) -> Tuple[Any, ...]:
@@ -255,7 +220,7 @@ class WordFormsIndexer(WordIndexer):
     """
 
     def __init__(self) -> None:
-        super().__init__("tokens", output_name="tokens", row_shape=(_NUM_FORMS,))
+        super().__init__("tokens", output_name="tokens", row_shape=(NUM_FORMS,))
 
     @overrides
     def _items(self, words: Sequence[str]) -> Iterable[str]:
@@ -263,22 +228,8 @@ class WordFormsIndexer(WordIndexer):
 
     @overrides
     def _make_rows(self, words: Sequence[str], vocabulary: Vocabulary) -> numpy.ndarray:
-        # Not 0, which is padding.
-        rows = [
-            [(crc32(form.encode("utf-8", "surrogatepass")) >> 1) or 1 for form in _forms(word)]
-            for word in words
-        ]
-        # Shape: (num_words, num_forms)
-        return numpy.array(rows, dtype=numpy.int32).reshape(len(words), _NUM_FORMS)
+        return rows_of_forms(words)
 
     @overrides
     def _settings(self) -> Tuple[Any, ...]:
         return ("word_forms",)
-
-
-def _forms(word: str) -> Tuple[str, str, str]:
-    lower = word.lower()
-    for suffix in _SUFFIXES:
-        if lower.endswith(suffix) and len(lower) - len(suffix) >= _MIN_STEM_LENGTH:
-            return word, lower, lower.removesuffix(suffix)
-    return word, lower, lower

@@ -1,3 +1,3 @@
-from bidaf_plugin.data.tokenizers.lexicon import Lexicon as Lexicon
 from bidaf_plugin.data.tokenizers.ptb_tokenizer import PtbTokenizer as PtbTokenizer
 from bidaf_plugin.data.tokenizers.text_tokens import TextTokens as TextTokens
+from bidaf_plugin.runtime.lexicon import Lexicon as Lexicon

@@ -1,15 +1,13 @@
-from array import array
-from typing import Callable, Dict, Iterable, List, Tuple
+from typing import List
 
-import numpy
 from allennlp.common.checks import ConfigurationError
 from allennlp.data.tokenizers import Token, Tokenizer
 from overrides import overrides
 
-from bidaf_plugin.data.tokenizers.lexicon import TABLES_LOCK, Lexicon
-from bidaf_plugin.data.tokenizers.text_tokens import TextTokens, TokenTable
-from bidaf_plugin.data.tokenizers.treebank_rules import TreebankRules
-from bidaf_plugin.data.tokenizers.word_cutter import MAX_CHUNK_LENGTH, WordCutter
+from bidaf_plugin.data.tokenizers.text_tokens import TextTokens
+from bidaf_plugin.data.tokenizers.treebank_rules import load_treebank_rules
+from bidaf_plugin.runtime.text_cutter import TextCutter
+from bidaf_plugin.runtime.word_cutter import WordCutter
 
 
 @Tokenizer.register("ptb")
@@ -54,9 +52,8 @@ class PtbTokenizer(Tokenizer):
             )
         self._split_compounds = split_compounds
         self._whole_compounds = whole_compounds
-        self._max_cached_chunks = max_cached_chunks
-        self._cut = WordCutter(TreebankRules().cut, split_compounds, whole_compounds).cut
-        self._chunk_table = ChunkTable(self._cut)
+        cutter = WordCutter(load_treebank_rules().cut, split_compounds, whole_compounds)
+        self._cutter = TextCutter(cutter.cut, TextTokens, max_cached_chunks)
 
     @overrides
     def tokenize(self, text: str) -> List[Token]:
@@ -65,102 +62,4 @@ class PtbTokenizer(Tokenizer):
     @overrides(check_signature=False)
     def batch_tokenize(self, texts: List[str]) -> List[TextTokens]:  # type: ignore[override]
         """The tokens of many texts, several times faster than one by one, and in little memory."""
-        if (
-            len(self._chunk_table) >= self._max_cached_chunks
-            or self._chunk_table.num_characters >= MAX_CHUNK_LENGTH * self._max_cached_chunks
-        ):
-            self._chunk_table = ChunkTable(self._cut)
-        return self._chunk_table.tokenize(texts)
-
-
-class ChunkTable(Dict[str, int]):
-    """
-    How each distinct chunk of text (what stands between two spaces) is cut into words. A chunk is
-    cut once; after that a text is a list of chunk numbers, and the tokens of many texts are gathered
-    at once by numpy.
-
-    The dictionary has the number of each chunk; asking for a new chunk adds it. Several threads may
-    `tokenize` at the same time.
-
-    # Parameters
-
-    cut : `Callable[[str], Iterable[Tuple[int, str]]]`
-        Gives the words of a chunk with their offsets.
-
-    # Attributes
-
-    num_characters : `int`
-        Of all chunks.
-    """
-
-    def __init__(self, cut: Callable[[str], Iterable[Tuple[int, str]]]) -> None:
-        super().__init__()
-        self.num_characters = 0
-        self._cut = cut
-        self._lexicon = Lexicon()
-        # Three numbers for each word, one chunk after the other: its number in the lexicon, its first
-        # character in the chunk and one past its last. The first row of both arrays is of no use: numpy
-        # cannot look at an empty array.
-        self._words = array("i", [0, 0, 0])
-        # Three numbers for each chunk: its first word, how many words it has, and its length.
-        self._chunks = array("i", [0, 0, 0])
-
-    def __missing__(self, chunk: str) -> int:
-        words = array("i")
-        for offset, word in self._cut(chunk):
-            words.extend((self._lexicon.number(word), offset, offset + len(word)))
-        # An interrupt comes between two of these lines, and leaves numbers that nothing refers to.
-        number, first_word = len(self._chunks) // 3, len(self._words) // 3
-        self._words.extend(words)
-        self._chunks.extend((first_word, len(words) // 3, len(chunk)))
-        self[chunk] = number
-        self.num_characters += len(chunk)
-        return number
-
-    def tokenize(self, texts: List[str]) -> List[TextTokens]:
-        chunks: List[str] = []
-        num_chunks = []
-        for text in texts:
-            chunks_of_text = text.split(" ")
-            num_chunks.append(len(chunks_of_text))
-            chunks += chunks_of_text
-        with TABLES_LOCK:
-            # Shape: (num_chunks,)
-            chunk_numbers = numpy.fromiter(map(self.__getitem__, chunks), numpy.int32, len(chunks))
-            table, first_rows = self._gather(chunk_numbers, numpy.cumsum([0, *num_chunks]))
-        return [
-            TextTokens(text, table, first_row, end_row)
-            for text, first_row, end_row in zip(texts, first_rows, first_rows[1:], strict=False)
-        ]
-
-    def _gather(
-        self, chunk_numbers: numpy.ndarray, first_chunks: numpy.ndarray
-    ) -> Tuple[TokenTable, List[int]]:
-        """
-        The tokens of texts, given as the numbers of their chunks and the index of each text's first
-        chunk, and the row at which each text begins (and the last one ends).
-        """
-        # Views, since the table may be large and the text short.
-        # Shape: (num_words of all chunks, 3), (number of all chunks, 3)
-        all_words, all_chunks = (
-            numpy.frombuffer(numbers, numpy.int32).reshape(-1, 3)
-            for numbers in (self._words, self._chunks)
-        )
-        # Shape: (num_chunks,)
-        first_words, num_words, lengths = all_chunks[chunk_numbers].T
-        # Shape: (num_chunks + 1,)
-        end_rows = numpy.concatenate([[0], numpy.cumsum(num_words)])
-        chunk_starts = numpy.concatenate([[0], numpy.cumsum(lengths + 1)])
-        # Characters are counted from the beginning of the text.
-        text_starts = numpy.repeat(chunk_starts[first_chunks[:-1]], numpy.diff(first_chunks))
-        chunk_starts = chunk_starts[:-1] - text_starts
-        # Shape: (num_tokens,)
-        rows = numpy.arange(end_rows[-1]) + numpy.repeat(first_words - end_rows[:-1], num_words)
-        chunk_starts = numpy.repeat(chunk_starts, num_words)
-        table = TokenTable(
-            self._lexicon,
-            word_numbers=all_words[rows, 0],
-            starts=(chunk_starts + all_words[rows, 1]).astype(numpy.int32),
-            ends=(chunk_starts + all_words[rows, 2]).astype(numpy.int32),
-        )
-        return table, end_rows[first_chunks].tolist()
+        return self._cutter.cut(texts)

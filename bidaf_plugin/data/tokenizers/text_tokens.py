@@ -1,84 +1,21 @@
 from collections.abc import Sequence
-from typing import Any, Iterator, List, NamedTuple, Tuple, Union, overload
+from typing import Any, Iterator, List, Tuple, Union, overload
 
 import numpy
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import Token
 
-from bidaf_plugin.data.tokenizers.lexicon import Lexicon
+from bidaf_plugin.runtime.lexicon import Lexicon
+from bidaf_plugin.runtime.tokenized_text import TokenizedText, TokenTable
 
 
-class TokenTable(NamedTuple):
+class TextTokens(TokenizedText, Sequence):
     """
-    The tokens of many texts, one after the other, in columns: 12 bytes per token, where a `Token`
-    takes about 200.
-
-    # Parameters
-
-    lexicon : `Lexicon`
-    word_numbers : `numpy.ndarray`
-        The words, as their numbers in `lexicon`.
-    starts : `numpy.ndarray`
-        The first character of each token in its text.
-    ends : `numpy.ndarray`
-        One past the last character of each token in its text.
+    The tokens of a text as a sequence, which makes `Token`s when asked for them and keeps rows of a table
+    otherwise: `text[token.idx : token.idx_end] == token.text`.
     """
 
-    lexicon: Lexicon
-    word_numbers: numpy.ndarray
-    starts: numpy.ndarray
-    ends: numpy.ndarray
-
-
-class TextTokens(Sequence):
-    """
-    The tokens of a text: a sequence that makes `Token`s when asked for them and keeps rows of a
-    `TokenTable` otherwise. It cannot be changed.
-
-    # Parameters
-
-    text : `str`
-        What the tokens were cut from: `text[token.idx : token.idx_end] == token.text`.
-    table : `TokenTable`
-    first_row : `int`
-    end_row : `int`
-        One past the last row.
-    """
-
-    # Not three slices of the table: these would take as much memory as the tokens of a question.
-    __slots__ = ["text", "_table", "_first_row", "_end_row"]
-
-    def __init__(self, text: str, table: TokenTable, first_row: int, end_row: int) -> None:
-        self.text = text
-        self._table = table
-        self._first_row = first_row
-        self._end_row = end_row
-
-    @property
-    def lexicon(self) -> Lexicon:
-        return self._table.lexicon
-
-    @property
-    def word_numbers(self) -> numpy.ndarray:
-        """The words, as their numbers in the lexicon."""
-        return self._table.word_numbers[self._first_row : self._end_row]
-
-    @property
-    def starts(self) -> numpy.ndarray:
-        """The first character of each token."""
-        return self._table.starts[self._first_row : self._end_row]
-
-    @property
-    def ends(self) -> numpy.ndarray:
-        """One past the last character of each token."""
-        return self._table.ends[self._first_row : self._end_row]
-
-    def words(self) -> List[str]:
-        words = self.lexicon.words
-        return [words[number] for number in self.word_numbers.tolist()]
-
-    def __len__(self) -> int:
-        return self._end_row - self._first_row
+    __slots__: List[str] = []
 
     def __iter__(self) -> Iterator[Token]:
         return map(Token, self.words(), self.starts.tolist(), self.ends.tolist())

@@ -2,7 +2,7 @@
 From scores of tokens to probabilities, `p1` and `p2`, and from these to answers.
 """
 
-from typing import Any, Dict, List, Optional, TypeVar
+from typing import Any, Dict, List, Optional
 
 import torch
 from allennlp.common.checks import ConfigurationError
@@ -10,8 +10,7 @@ from allennlp.nn import util
 
 from bidaf_plugin.modules.output_layers.span_targets import IMPOSSIBLE_TOKEN
 from bidaf_plugin.nn.spans import best_span
-
-FloatOrTensor = TypeVar("FloatOrTensor", float, torch.Tensor)
+from bidaf_plugin.runtime.ranking import no_answer_wins
 
 
 class TokenSoftmax:
@@ -114,11 +113,6 @@ class SpanDecoder:
             )
         self.no_answer_threshold = no_answer_threshold
 
-    def no_answer_wins(self, probability: FloatOrTensor, confidence: FloatOrTensor) -> Any:
-        """Whether there is no answer, given the probability of this and that of the best span."""
-        threshold = self.no_answer_threshold
-        return probability > (confidence if threshold is None else threshold)
-
     def decode(self, start: TokenSoftmax, end: TokenSoftmax) -> Dict[str, torch.Tensor]:
         """What `SpanOutputLayer` returns, but for the loss."""
         # Shape: (batch_size, 2) and (batch_size,)
@@ -137,7 +131,7 @@ class SpanDecoder:
             log_probs = torch.stack([start.no_answer_log_probs, end.no_answer_log_probs], dim=1)
             # Shape: (batch_size,) for both
             probability, confidence = log_probs.sum(dim=1).exp(), output_dict["confidence"]
-            wins = self.no_answer_wins(probability, confidence)
+            wins = no_answer_wins(probability, confidence, self.no_answer_threshold)
             output_dict.update(
                 no_answer_logits=logits,
                 no_answer_log_probs=log_probs,

@@ -1,13 +1,12 @@
 import pickle
 from copy import deepcopy
-from typing import List, Tuple
+from typing import List
 
 import pytest
 from allennlp.common.checks import ConfigurationError
 from nltk.tokenize import TreebankWordTokenizer
 
 from bidaf_plugin.data.tokenizers import PtbTokenizer
-from bidaf_plugin.data.tokenizers.ptb_tokenizer import ChunkTable
 from tests.thread_helpers import run_together
 
 NUM_THREADS = 4
@@ -21,11 +20,6 @@ def words(text: str, split_compounds: bool = True, whole_compounds: bool = False
 def texts_of(thread: int) -> List[str]:
     """Texts with words that no other text has, and with words that all have."""
     return [f"It is number-{number} of thread{thread}, word{number}!" for number in range(300)]
-
-
-def cut(chunk: str) -> List[Tuple[int, str]]:
-    """A chunk and its last letter."""
-    return [(0, chunk), (len(chunk) - 1, chunk[-1])]
 
 
 class TestPtbTokenizer:
@@ -93,7 +87,7 @@ class TestPtbTokenizer:
         for _ in range(3):
             assert [t.text for t in small.tokenize(text)] == words(text)
             # Those of the last text.
-            assert len(small._chunk_table) == 4
+            assert len(small._cutter._chunk_table) == 4
 
     @pytest.mark.parametrize("whole_compounds", [True, False])
     @pytest.mark.parametrize("character", ["(", "'", "🎉", ",", "a", "1-"])
@@ -111,7 +105,7 @@ class TestPtbTokenizer:
         assert list(tokens) == tokenizer.tokenize(text)
         # Nor is the memory filled with them.
         tokenizer.batch_tokenize(["a"])
-        assert len(tokenizer._chunk_table) == 1
+        assert len(tokenizer._cutter._chunk_table) == 1
 
     @pytest.mark.parametrize(
         "split_compounds, whole_compounds", [(True, False), (False, False), (False, True)]
@@ -137,7 +131,7 @@ class TestPtbTokenizer:
         assert tokenizer.batch_tokenize([]) == []
 
 
-class TestChunkTable:
+class TestThreadsAndCopies:
     def test_threads_get_what_one_alone_would_get(self) -> None:
         shared = PtbTokenizer()
         found = run_together(
@@ -147,48 +141,6 @@ class TestChunkTable:
         for thread, texts in enumerate(found):
             alone = PtbTokenizer().batch_tokenize(texts_of(thread))
             assert [list(tokens) for tokens in texts] == [list(tokens) for tokens in alone]
-
-    @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-    @pytest.mark.parametrize("num_words_before", [0, 1])
-    def test_an_interrupt_leaves_the_table_as_it_was(
-        self, error: type, num_words_before: int
-    ) -> None:
-        fails = True
-
-        def cut_or_fail(chunk: str):  # type: ignore[no-untyped-def]
-            words = cut(chunk)
-            if chunk == "bad" and fails:
-                yield from words[:num_words_before]
-                raise error
-            yield from words
-
-        table = ChunkTable(cut_or_fail)
-        table.tokenize(["one two"])
-        with pytest.raises(error):
-            table.tokenize(["three bad four"])
-        fails = False
-        (tokens,) = table.tokenize(["four bad two"])
-        (expected,) = ChunkTable(cut).tokenize(["four bad two"])
-        assert list(tokens) == list(expected)
-        assert "bad" in table
-
-    def test_an_interrupt_between_two_columns_leaves_the_table_as_it_was(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        table = ChunkTable(cut)
-        number = table._lexicon.number
-
-        def number_or_fail(word: str) -> int:
-            if word == "d":
-                raise KeyboardInterrupt
-            return number(word)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(table._lexicon, "number", number_or_fail)
-            with pytest.raises(KeyboardInterrupt):
-                table.tokenize(["one bad"])
-        (tokens,) = table.tokenize(["two bad one"])
-        assert tokens.words() == ["two", "o", "bad", "d", "one", "e"]
 
     def test_a_tokenizer_can_be_copied_and_pickled(self) -> None:
         tokenizer = PtbTokenizer()

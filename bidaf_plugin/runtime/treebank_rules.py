@@ -1,13 +1,13 @@
 import re
 from typing import Any, Dict, List, Mapping, Pattern, Sequence, Tuple
 
-from bidaf_plugin.data.tokenizers.word_cutter import PlainChunks
+from bidaf_plugin.runtime.word_cutter import PlainChunks
 
 
-class ExportedRules:
+class TreebankRules:
     """
-    The rules of spaCy's English tokenizer, from JSON and without spaCy: whatever version of it is
-    installed, or none, a text is cut as it was in training. A chunk (text without blanks)
+    The Penn Treebank rules as spaCy's English tokenizer has them, from tables and without spaCy. A chunk (text
+    without blanks)
 
     1. loses its prefixes and suffixes, one after the other, until a special case is left or nothing
        more comes off;

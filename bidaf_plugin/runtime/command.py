@@ -4,24 +4,30 @@ import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, Dict, Iterator, List, Sequence
+from typing import IO, Any, Dict, Iterator, List, Optional, Sequence
 
-from bidaf_plugin.common.files import chunks_of_file, chunks_of_stream, open_atomically
-from bidaf_plugin.export.standalone.errors import ExportedModelError
-from bidaf_plugin.export.standalone.exported_model import ExportedModel
-from bidaf_plugin.export.standalone.questions import Record, parse_record
+from bidaf_plugin.common.files import (
+    chunks_of_file,
+    chunks_of_stream,
+    open_atomically,
+    read_json,
+)
+from bidaf_plugin.runtime.errors import ExportedModelError, QuestionError
+from bidaf_plugin.runtime.exported_model import ExportedModel
+from bidaf_plugin.runtime.records import JsonDict, check_record
 
 # Among so many questions those with passages of similar length are answered together.
 _QUESTIONS_AT_ONCE = 2_000
 _BYTES_AT_ONCE = 4_000_000
 _DESCRIPTION = """
-Answers questions about passages, without AllenNLP.
+Answers questions about passages with ONNX Runtime.
 
 Examples: python MODEL --question 'Who built it?' --passage 'It was built by Ada Orn in 1871.'
           python MODEL questions.jsonl -o answers.jsonl
           some-program | python MODEL - | another-program
 
-questions.jsonl has one JSON object per line, with `question`, `passage` and, if you like, `id`.
+questions.jsonl has one JSON object per line, with `question`, `passage` (or a list of `passages`) and, if you
+like, `id` and `n_best`.
 """
 
 
@@ -48,12 +54,14 @@ def main(arguments: Sequence[str], path: Path) -> int:
         model = ExportedModel(path)
         if options.max_answer_length is not None:
             model.max_answer_length = options.max_answer_length
+        if options.no_answer_threshold is not None:
+            model.no_answer_threshold = options.no_answer_threshold
         with ExitStack() as stack:
             output: IO[str] = sys.stdout
             if options.output is not None:
                 output = stack.enter_context(open_atomically(options.output))
             for records in _read(options):
-                for answer in _answer(model, records):
+                for answer in _answer(model, records, options.n_best):
                     output.write(json.dumps(answer) + "\n")
                 # Whoever waits at the other end of a pipe should have them now.
                 output.flush()
@@ -83,6 +91,15 @@ def _make_parser(path: Path) -> argparse.ArgumentParser:
     parser.add_argument("-o", "--output", help="the file to write (default: standard output)")
     parser.add_argument("--max-answer-length", type=_positive, metavar="TOKENS")
     parser.add_argument(
+        "--n-best", type=_positive, metavar="N", help="also list the N best answers as `n_best`"
+    )
+    parser.add_argument(
+        "--no-answer-threshold",
+        type=float,
+        metavar="T",
+        help="there is no answer if the probability of that is above T",
+    )
+    parser.add_argument(
         "--skip-bad",
         action="store_true",
         help="a line that cannot be used gives a record with `error` instead of stopping",
@@ -92,14 +109,15 @@ def _make_parser(path: Path) -> argparse.ArgumentParser:
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens, 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 1 or more")
     return int(text)
 
 
-def _read(options: argparse.Namespace) -> Iterator[List[Record]]:
+def _read(options: argparse.Namespace) -> Iterator[List[JsonDict]]:
     if options.questions is None:
         record = {"question": options.question, "passage": options.passage}
-        yield [parse_record(json.dumps(record).encode("utf-8"))]
+        check_record(record)
+        yield [record]
         return
     limits = (_QUESTIONS_AT_ONCE, _BYTES_AT_ONCE)
     line_number = 0
@@ -116,12 +134,17 @@ def _read(options: argparse.Namespace) -> Iterator[List[Record]]:
             yield records
 
 
-def _parse(line: bytes, place: str, skip_bad: bool) -> Record:
+def _parse(line: bytes, place: str, skip_bad: bool) -> JsonDict:
     try:
-        return parse_record(line)
-    except ExportedModelError as error:
+        try:
+            record = read_json(line.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise QuestionError(f"not JSON ({error})") from error
+        check_record(record)
+        return record
+    except QuestionError as error:
         if not skip_bad:
-            raise ExportedModelError(f"{place}: {error}") from error
+            raise QuestionError(f"{place}: {error}") from error
         return _BadLine(error=f"{place}: {error}")
 
 
@@ -129,7 +152,7 @@ class _BadLine(Dict[str, Any]):
     """What stands for a line that could not be used."""
 
 
-def _answer(model: ExportedModel, records: List[Record]) -> List[Dict[str, Any]]:
-    good = [record for record in records if not isinstance(record, _BadLine)]
+def _answer(model: ExportedModel, records: List[JsonDict], n_best: Optional[int]) -> List[JsonDict]:
+    good = [{"n_best": n_best, **record} for record in records if not isinstance(record, _BadLine)]
     answers = iter(model.answer_all(good))
     return [record if isinstance(record, _BadLine) else next(answers) for record in records]

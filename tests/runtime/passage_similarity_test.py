@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from bidaf_plugin.predictors.passage_similarity import similarities
+from bidaf_plugin.runtime.passage_similarity import similarities
 
 
 class TestSimilarities:

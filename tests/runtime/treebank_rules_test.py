@@ -5,12 +5,8 @@ import pytest
 import spacy
 
 from bidaf_plugin.data.dataset_readers.squad_json import read_squad_json
-from bidaf_plugin.data.tokenizers.treebank_rules import (
-    TreebankRules,
-    find_special_cases,
-    forgotten_words,
-    load_spacy_tokenizer,
-)
+from bidaf_plugin.data.tokenizers.treebank_rules import load_rules
+from bidaf_plugin.runtime.treebank_rules import TreebankRules
 from tests.helpers import REAL_DATA, needs_real_data
 
 WORDS = [
@@ -21,9 +17,40 @@ WORDS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def rules() -> TreebankRules:
-    return TreebankRules()
+ODD_CHUNKS = [
+    *[
+        "https://example.org/a?b=c,",
+        "(www.example.org)",
+        "ada@example.org:",
+        "x:-)",
+        "(:-)",
+        "...!",
+    ],
+    *[
+        "((",
+        "'",
+        "''",
+        "don't-you've",
+        "I'm.",
+        "can't've",
+        "Mr.-Mrs.",
+        "$5.2m",
+        "10km²",
+        "3--4",
+        "…",
+    ],
+    *["e.g.,", "i.e.:", "C++", "#1", "a.m./p.m.", "8a.m.", "10pm!", "'tis", "'Cause", "o'clock's"],
+    *["日本語。", "«guillemets»", "😀😀", "a" * 500, "-" * 40, "(" * 30 + ")" * 30, "x_y", "1/2/3"],
+]
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["with shortcut", "rules alone"])
+def rules(request: pytest.FixtureRequest) -> TreebankRules:
+    """With and without the shortcut for plain chunks."""
+    rules = TreebankRules(load_rules())
+    if not request.param:
+        rules._plain_chunks.cut = lambda chunk: None  # type: ignore[method-assign]
+    return rules
 
 
 def cut_by_spacy(chunks: List[str]) -> List[List[str]]:
@@ -48,13 +75,16 @@ def make_chunks(number: int) -> List[str]:
 
 class TestTreebankRules:
     def test_cuts_like_spacy(self, rules: TreebankRules) -> None:
-        chunks = make_chunks(5_000)
+        chunks = make_chunks(5_000) + ODD_CHUNKS
         for chunk, expected in zip(chunks, cut_by_spacy(chunks), strict=True):
             assert rules.cut(chunk) == expected
 
-    def test_special_cases_are_spacy_s(self, rules: TreebankRules) -> None:
-        special_cases = find_special_cases(load_spacy_tokenizer())
-        chunks = [case for case in sorted(special_cases) if case.split() == [case]]
+    def test_special_cases_are_cut_like_spacy_wherever_they_stand(
+        self, rules: TreebankRules
+    ) -> None:
+        cases = list(load_rules()["special_cases"])
+        chunks = cases + [f"({case}" for case in cases] + [f"{case}," for case in cases]
+        chunks += [f"x-{case}/{case}" for case in cases]
         for chunk, expected in zip(chunks, cut_by_spacy(chunks), strict=True):
             assert rules.cut(chunk) == expected
 
@@ -68,17 +98,3 @@ class TestTreebankRules:
                 chunks.update(question.text.split())
         for chunk, expected in zip(chunks, cut_by_spacy(list(chunks)), strict=True):
             assert rules.cut(chunk) == expected
-
-
-def test_forgotten_words() -> None:
-    tokenizer = load_spacy_tokenizer()
-    rules = TreebankRules()
-    chunks = ["(foo@bar.com)'s", "e.g.", ":)x", "don't…", "a😀b.c"]
-    expected = [rules.cut(chunk) for chunk in chunks]
-    num_words = len(tokenizer.vocab.strings)
-    for number in range(3):
-        with forgotten_words():
-            assert [rules.cut(chunk) for chunk in chunks] == expected
-            rules.cut(f"(new{number}.).word{number}@x")
-    assert len(tokenizer.vocab.strings) == num_words
-    assert [rules.cut(chunk) for chunk in chunks] == expected

@@ -2,7 +2,7 @@ import os
 import time
 from threading import Event, Thread
 
-from bidaf_plugin.data.tokenizers.lexicon import TABLES_LOCK, Lexicon
+from bidaf_plugin.runtime.lexicon import TABLES_LOCK, Lexicon
 from tests.thread_helpers import run_together
 
 

@@ -15,12 +15,13 @@ import numpy
 TABLES_LOCK = RLock()
 
 # A process is forked while no other thread holds the lock. Otherwise the child would wait for ever, and
-# its tables would be as that thread had left them.
-os.register_at_fork(
-    before=TABLES_LOCK.acquire,
-    after_in_parent=TABLES_LOCK.release,
-    after_in_child=TABLES_LOCK.release,
-)
+# its tables would be as that thread had left them. (Not every system has forks.)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=TABLES_LOCK.acquire,
+        after_in_parent=TABLES_LOCK.release,
+        after_in_child=TABLES_LOCK.release,
+    )
 
 
 class Lexicon:

@@ -1,5 +1,5 @@
 """
-Cutting text into words without spaCy or AllenNLP: exported models do it with this file, too.
+Cutting text into words.
 """
 
 import re
@@ -17,7 +17,7 @@ _SEPARATOR_PATTERN = re.compile(
 _CLITIC_PATTERN = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|m|d|re|ve|ll|em))", re.IGNORECASE)
 # What joins words to a compound, where it stands between letters or digits.
 _JOINTS = {"-", "\u2013", "\u2014", "/"}
-CHUNK_PATTERN = re.compile(r"\S+")
+_CHUNK_PATTERN = re.compile(r"\S+")
 # Longer ones are cut at every so many characters before the rules see them, whose time grows with the
 # square of the length: of a hundred thousand brackets or emoji they would never come back. Chunks of
 # SQuAD have at most 39.
@@ -66,7 +66,7 @@ class WordCutter:
         # Treebank rules never look across a blank, so each run of non-blanks stands alone.
         return [
             word
-            for match in CHUNK_PATTERN.finditer(text)
+            for match in _CHUNK_PATTERN.finditer(text)
             for word in self._cut_chunk(match.group(), match.start())
         ]
 

@@ -5,7 +5,7 @@ The program in the file that `allennlp bidaf export` writes: Python runs it by t
 import sys
 from pathlib import Path
 
-from bidaf_plugin.export.standalone.command import main
+from bidaf_plugin.runtime.command import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:], Path(__file__).parent))

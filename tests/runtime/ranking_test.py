@@ -6,7 +6,9 @@ import pytest
 
 from bidaf_plugin.data.dataset_readers import BidafSquadReader
 from bidaf_plugin.predictors.pieces import Piece, PieceCutter
-from bidaf_plugin.predictors.ranking import Ranking
+from bidaf_plugin.runtime.answers import answer_key
+from bidaf_plugin.runtime.pieces import PieceSettings
+from bidaf_plugin.runtime.ranking import Ranking
 
 PASSAGES = ["Ada met Bob and Ada met Cleo .", "Bob met Ada ."]
 Logits = Tuple[numpy.ndarray, numpy.ndarray]
@@ -15,7 +17,7 @@ Logits = Tuple[numpy.ndarray, numpy.ndarray]
 def make_pieces(max_tokens: int, stride: int) -> List[Piece]:
     reader = BidafSquadReader()
     instances = [reader.text_to_instance("Who?", passage) for passage in PASSAGES]
-    return PieceCutter(max_tokens, stride, passage_weight=0.0).cut(0, instances)
+    return PieceCutter(PieceSettings(max_tokens, stride, 0.0, max_tokens)).cut(0, instances)
 
 
 def make_logits(pieces: List[Piece], seed: int = 0) -> List[Logits]:
@@ -29,28 +31,32 @@ def make_logits(pieces: List[Piece], seed: int = 0) -> List[Logits]:
 def rank(pieces: List[Piece], logits: List[Logits], n: int = 1000) -> Ranking:
     ranking = Ranking(len(pieces), n)
     for piece, (start, end) in zip(pieces, logits, strict=True):
-        ranking.add(piece, start, end)
+        ranking.add(piece.as_read(), start, end)
     assert ranking.num_missing == 0
     return ranking
 
 
 def brute_force(pieces: List[Piece], logits: List[Logits]) -> Dict[str, float]:
-    """The probability of every text, with one softmax over all pieces."""
+    """The probability of every answer by its key, with one softmax over all pieces."""
     start_total = sum(numpy.exp(start).sum() for start, _ in logits)
     end_total = sum(numpy.exp(end).sum() for _, end in logits)
-    spans: Dict[Tuple[int, int, int], float] = {}
+    places: Dict[Tuple[int, str, int], float] = {}
     for piece, (start, end) in zip(pieces, logits, strict=True):
         tokens = piece.instance["passage"].tokens
+        of_piece: Dict[Tuple[int, str, int], float] = {}
         for first in range(len(tokens)):
             for last in range(first, len(tokens)):
-                place = (piece.passage_index, tokens[first].idx, tokens[last].idx_end)
+                text = PASSAGES[piece.passage_index][tokens[first].idx : tokens[last].idx_end]
+                key = answer_key(text)
+                core = piece.passage_index, key, tokens[first].idx + text.lower().index(key)
                 probability = math.exp(start[first] + end[last]) / (start_total * end_total)
-                # In two pieces, it is one span.
-                spans[place] = max(spans.get(place, 0.0), probability)
+                of_piece[core] = of_piece.get(core, 0.0) + probability
+        for core, probability in of_piece.items():
+            # In two pieces, it is one place.
+            places[core] = max(places.get(core, 0.0), probability)
     totals: Dict[str, float] = {}
-    for (passage, start_character, end_character), probability in spans.items():
-        text = PASSAGES[passage][start_character:end_character]
-        totals[text] = totals.get(text, 0.0) + probability
+    for (_, key, _), probability in places.items():
+        totals[key] = totals.get(key, 0.0) + probability
     return totals
 
 
@@ -62,9 +68,9 @@ class TestRanking:
             logits = make_logits(pieces, seed)
             expected = brute_force(pieces, logits)
             answers = rank(pieces, logits).answers()
-            assert {answer.text: answer.probability for answer in answers} == pytest.approx(
-                expected
-            )
+            assert {
+                answer_key(answer.text): answer.probability for answer in answers
+            } == pytest.approx(expected)
             probabilities = [answer.probability for answer in answers]
             assert probabilities == sorted(probabilities, reverse=True)
             assert sum(probabilities) <= 1
@@ -111,7 +117,9 @@ class TestRanking:
         with_prior = [pieces[0], pieces[1]._replace(prior=-3.0)]
         expected = brute_force(pieces, shifted)
         answers = rank(with_prior, logits).answers()
-        assert {answer.text: answer.probability for answer in answers} == pytest.approx(expected)
+        assert {answer_key(answer.text): answer.probability for answer in answers} == pytest.approx(
+            expected
+        )
 
     def test_the_best_span_is_a_single_one(self) -> None:
         # "Ada" is the more probable answer, and stands in two places of less probability.
@@ -120,8 +128,8 @@ class TestRanking:
         probabilities[[0, 4]], probabilities[2] = 0.3, 0.35
         logits = numpy.log(probabilities)
         ranking = rank(pieces, [(logits, logits)], n=1)
-        text, span, probability = ranking.best_span()
-        assert (text, span.first_token, span.last_token) == ("Bob", 2, 2)
+        span, probability = ranking.best_span()
+        assert (span.text, span.first_token, span.last_token) == ("Bob", 2, 2)
         assert probability == pytest.approx(0.35**2)
         (best,) = ranking.answers()
         assert best.text == "Ada" and best.probability == pytest.approx(2 * 0.3**2)
@@ -141,4 +149,4 @@ class TestRanking:
         pieces = make_pieces(100, 100)
         ranking = rank(pieces, make_logits(pieces), n=2)
         assert len(ranking.answers()) == 2
-        assert len(ranking._spans) <= 10 * len(pieces)
+        assert len(ranking._places) <= 10 * len(pieces)
