@@ -1,10 +1,9 @@
-import os
 import zipfile
 from pathlib import Path
-from typing import IO, Any, Dict, List, Optional
+from typing import IO, Any, Dict, List, Optional, Tuple
 
 import numpy
-from allennlp.data import Instance
+import torch
 
 from bidaf_plugin import runtime
 from bidaf_plugin.archives.load import load_span_predictor
@@ -17,7 +16,8 @@ from bidaf_plugin.export.onnx_file import OPSET, shrink, to_bytes, trace
 from bidaf_plugin.export.plain_network import PlainNetwork, check_type, make_arrays
 from bidaf_plugin.predictors import SpanPredictor
 from bidaf_plugin.runtime.errors import ExportedModelError
-from bidaf_plugin.runtime.session import FORMAT, MODEL_NAME, Arrays, Session
+from bidaf_plugin.runtime.exported_model import Distribution, ExportedModel
+from bidaf_plugin.runtime.session import FORMAT, MODEL_NAME
 
 # Asked before the file gets its name: texts with words, numbers and marks of many kinds, no two of the same length.
 _PASSAGE = (
@@ -104,12 +104,10 @@ def export_predictor(
         "licence": licence,
         "card": card,
     }
-    questions = [question.instances[0] for question in predictor.make_questions(_RECORDS)]
-    batches = [questions, *([question] for question in questions)]
+    instances = [question.instances[0] for question in predictor.make_questions(_RECORDS)]
     # This looks up the indices, too.
-    expected = [predictor.run_model(batch) for batch in batches]
-    arrays = [make_arrays(batch, kinds) for batch in batches]
-    graph = trace(network, arrays[0])
+    expected = [predictor.run_model(batch) for batch in _batches(instances)]
+    graph = trace(network, make_arrays(instances, kinds))
     shrink(graph, int8)
     content = to_bytes(graph, metadata)
     with open_atomically(out, "wb") as file:
@@ -119,39 +117,48 @@ def export_predictor(
             _write_zip(file, content)
         file.flush()
         try:
-            session = Session(file.name)
-            for batch, inputs, output_dict in zip(batches, arrays, expected, strict=True):
-                _compare(batch, session.run(inputs), output_dict, settings["temperature"], int8)
+            exported = ExportedModel(file.name, num_threads=torch.get_num_threads())
+            for records, output_dict in zip(_batches(_RECORDS), expected, strict=True):
+                pairs = [(record["question"], record["passage"]) for record in records]
+                for row, distribution in enumerate(exported.distributions(pairs)):
+                    _compare(pairs[row], distribution, output_dict, row, int8)
         except ExportedModelError as error:
             raise DataError(f"the model cannot be exported: {error}") from error
 
 
+def _batches(items: List[Any]) -> List[List[Any]]:
+    """All together, where all but the longest are padded, and one by one."""
+    return [items, *([item] for item in items)]
+
+
 def _compare(
-    batch: List[Instance],
-    outputs: Arrays,
-    output_dict: Dict[str, Any],
-    temperature: float,
+    pair: Tuple[str, str],
+    distribution: Distribution,
+    output_dict: Dict[str, torch.Tensor],
+    row: int,
     int8: bool,
 ) -> None:
-    """Raises an error if the file gives other logits for a batch than the model."""
-    pairs = [(f"{side}_logits", f"span_{side}_logits") for side in ("start", "end")]
-    for name, expected_name in [*pairs, ("no_answer_logits",) * 2]:
-        if name not in outputs:
+    """Raises an error if the file has another opinion on a question than the model."""
+    lowest = torch.finfo(torch.float32).min
+    for name, found in distribution._asdict().items():
+        if found is None:
             continue
-        for row, instance in enumerate(batch):
-            length = None if name == "no_answer_logits" else len(instance["passage"])
-            found = outputs[name][row, :length] / temperature
-            expected = output_dict[expected_name][row, :length].cpu().numpy()
-            if int8:
-                found, expected = _softmax(found), _softmax(expected)
-            tolerance = _TOLERANCE_OF_INT8 if int8 else _TOLERANCE * (1 + numpy.abs(expected))
-            # Not a number is not near either.
-            if not (numpy.abs(found - expected) <= tolerance).all():
-                largest = float(numpy.abs(found - expected).max())
-                raise DataError(
-                    f"the model cannot be exported: in ONNX, {name} of {instance['metadata']['question']!r} "
-                    f"would differ by {largest:.1e}"
-                )
+        logits = output_dict[name if name == "no_answer_logits" else f"span_{name}"][row].cpu()
+        expected = logits[logits > lowest].numpy()
+        if len(found) != len(expected):
+            raise DataError(
+                f"the model cannot be exported: {pair[1]!r:.60} would be cut into other words"
+            )
+        if int8:
+            found, expected = _softmax(numpy.array(found)), _softmax(expected)
+        differences = numpy.abs(found - expected)
+        tolerance = _TOLERANCE_OF_INT8 if int8 else _TOLERANCE * (1 + numpy.abs(expected))
+        # Not a number is not near either.
+        if not (differences <= tolerance).all():
+            raise DataError(
+                f"the model cannot be exported: in ONNX, {name} of {pair[0]!r} would differ by "
+                f"{differences.max():.1e}"
+            )
 
 
 def _softmax(logits: numpy.ndarray) -> numpy.ndarray:

@@ -1,20 +1,22 @@
+import json
 import zipfile
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Dict
 
 import numpy
-import onnx
 import pytest
 import torch
 
 from bidaf_plugin.analysis.attention import find_attention_of_instances
 from bidaf_plugin.archives.load import load_span_predictor
+from bidaf_plugin.archives.packaged import packaged_archive
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.export import export_archive, export_predictor
 from bidaf_plugin.export.plain_network import find_kinds, make_arrays
+from bidaf_plugin.runtime.exported_model import ExportedModel
 from bidaf_plugin.runtime.session import Session
-from tests.export.helpers import assert_same_logits, make_predictor, read_records
+from tests.export.helpers import assert_same_answers, assert_same_logits, make_predictor, read_records
 from tests.helpers import FIXTURES, ROOT, TINY_SQUAD, tiny_params
 
 VARIANTS = sorted(path.name for path in (ROOT / "training_configs" / "variants").glob("*.jsonnet"))
@@ -27,7 +29,9 @@ class TestExportPredictor:
         predictor = make_predictor(tiny_params(config=f"variants/{name}"))
         out = tmp_path / "model.onnx"
         export_predictor(predictor, str(out))
-        assert_same_logits(predictor, out, read_records(TINY_SQUAD))
+        records = read_records(TINY_SQUAD)
+        assert_same_logits(predictor, out, records)
+        assert_same_answers(predictor, out, records)
 
     @pytest.mark.parametrize(
         "choices",
@@ -45,6 +49,7 @@ class TestExportPredictor:
         export_predictor(predictor, str(out))
         records = read_records(FIXTURES / "squad" / "sample_dev.json")
         assert_same_logits(predictor, out, records[:20])
+        assert_same_answers(predictor, out, records[:20])
 
     def test_questions_without_an_answer_and_temperature(self, tmp_path: Path) -> None:
         params = tiny_params()
@@ -96,42 +101,6 @@ class TestExportPredictor:
         if expected.passage_weights is not None:
             weights = outputs["question_passage_attention"][0]
             numpy.testing.assert_allclose(weights, expected.passage_weights, rtol=1e-4)
-
-    def test_eight_bits_are_a_quarter_and_near(self, tmp_path: Path) -> None:
-        predictor = make_predictor(tiny_params("hidden_size:: 40"))
-        for name, int8 in (("float.onnx", False), ("int8.onnx", True)):
-            export_predictor(predictor, str(tmp_path / name), int8=int8)
-        files = [onnx.load(str(tmp_path / name)).graph for name in ("float.onnx", "int8.onnx")]
-        sizes = [sum(len(tensor.raw_data) for tensor in graph.initializer) for graph in files]
-        assert sizes[1] < 0.35 * sizes[0]
-        assert_same_logits(
-            predictor, tmp_path / "int8.onnx", read_records(TINY_SQUAD), tolerance=0.1
-        )
-
-    def test_only_standard_operators_of_one_version(self, tmp_path: Path) -> None:
-        out = tmp_path / "model.onnx"
-        export_predictor(make_predictor(tiny_params()), str(out))
-        model = onnx.load(str(out))
-        assert [(opset.domain, opset.version) for opset in model.opset_import] == [("", 17)]
-        assert not model.functions
-        operators = [node.op_type for node in model.graph.node]
-        # Two directions of question and passage, of two layers of `M` and of `M2`.
-        assert operators.count("LSTM") == 10
-        assert not {"Loop", "Scan", "If", "SequenceAt"} & set(operators)
-        sizes = {
-            item.name: [dim.dim_param for dim in item.type.tensor_type.shape.dim]
-            for item in [*model.graph.input, *model.graph.output]
-        }
-        assert sizes == {
-            "question_characters": ["batch", "question_length", "word_length"],
-            "question_words": ["batch", "question_length"],
-            "question_lengths": ["batch"],
-            "passage_characters": ["batch", "passage_length", "word_length"],
-            "passage_words": ["batch", "passage_length"],
-            "passage_lengths": ["batch"],
-            "start_logits": ["batch", "passage_length"],
-            "end_logits": ["batch", "passage_length"],
-        }
 
     def test_a_model_that_answers_differently_is_not_written(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -194,3 +163,18 @@ class TestExportArchive:
         metadata = Session(out).metadata
         assert metadata["settings"]["max_answer_length"] == 1
         assert "zeppelin" in metadata["vocabulary"]["tokens"]
+
+
+class TestPackagedModel:
+    def test_the_same_answers_in_one_file(self, tmp_path: Path) -> None:
+        predictor = load_span_predictor(packaged_archive())
+        lines = (ROOT / "pretrained" / "examples.jsonl").read_text(encoding="utf-8").splitlines()
+        records = [json.loads(line) for line in lines]
+        for name, int8 in (("float.zip", False), ("int8.zip", True)):
+            export_predictor(predictor, str(tmp_path / name), int8=int8)
+        assert_same_answers(predictor, tmp_path / "float.zip", records)
+        assert (tmp_path / "int8.zip").stat().st_size < 12_500_000
+        expected = predictor.predict_batch_json(records)
+        found = ExportedModel(tmp_path / "int8.zip").answer_all(records)
+        for answer, expected_answer in zip(found, expected, strict=True):
+            assert answer["confidence"] == pytest.approx(expected_answer["confidence"], abs=0.05)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 import numpy
+import pytest
 import torch
 from allennlp.common import Params
 from allennlp.data import DatasetReader
@@ -11,6 +12,7 @@ from allennlp.data import DatasetReader
 from bidaf_plugin.data.dataset_readers.squad_json import read_squad_json
 from bidaf_plugin.export.plain_network import find_kinds, make_arrays
 from bidaf_plugin.predictors import SpanPredictor
+from bidaf_plugin.runtime.exported_model import ExportedModel
 from bidaf_plugin.runtime.session import Session
 from tests.helpers import build_model, read_tiny
 
@@ -63,3 +65,15 @@ def assert_same_logits(
                 expected["no_answer_logits"].numpy(),
                 rtol=tolerance,
             )
+
+
+def assert_same_answers(
+    predictor: SpanPredictor, out: Path, records: List[Dict[str, Any]]
+) -> None:
+    """By the program that goes with the file, which cuts the texts itself."""
+    expected = predictor.predict_batch_json(records)
+    found = ExportedModel(out).answer_all(records)
+    for answer, expected_answer in zip(found, expected, strict=True):
+        confidence = expected_answer.pop("confidence")
+        assert answer.pop("confidence") == pytest.approx(confidence, rel=1e-4)
+        assert answer == expected_answer

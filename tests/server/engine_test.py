@@ -31,16 +31,20 @@ class TestWithEngine:
         records = read_records(TINY_SQUAD)
         served = with_engine(predictor, "onnx")
         assert served is not predictor
-        # The network is not asked any more.
         expected = predictor.predict_batch_json(records)
-        predictor._model.forward = None
         assert_same(expected, served.predict_batch_json(records))
+        # Of questions that come alone the model is not asked any more.
+        predictor._model.forward = None
+        assert_same(expected, [served.predict_json(record) for record in records])
+        with pytest.raises(TypeError):
+            served.predict_batch_json(records)
 
     def test_models_that_know_questions_without_an_answer(self, v2_archive: Path) -> None:
         predictor = load_span_predictor(str(v2_archive))
         records = read_records(SAMPLE_V2)[:20]
         served = with_engine(predictor, "onnx")
-        assert_same(predictor.predict_batch_json(records), served.predict_batch_json(records))
+        expected = predictor.predict_batch_json(records)
+        assert_same(expected, [served.predict_json(record) for record in records])
 
     def test_the_faster_one_is_taken(self, monkeypatch: pytest.MonkeyPatch) -> None:
         predictor = make_predictor(tiny_params())
