@@ -17,9 +17,7 @@ from bidaf_plugin.predictors import SpanPredictor
 _VOCABULARIES = {"words": "tokens", "characters": "token_characters"}
 
 
-def describe_settings(
-    predictor: SpanPredictor, kind_of_indexer: Dict[str, str]
-) -> Dict[str, Any]:
+def describe_settings(predictor: SpanPredictor, kind_of_indexer: Dict[str, str]) -> Dict[str, Any]:
     """
     # Parameters
 
@@ -91,6 +89,8 @@ def describe_vocabulary(
             word_of_index = vocab.get_index_to_token_vocabulary(own_name)
             words = [word_of_index[index] for index in range(len(word_of_index))]
             if words[:2] != [vocab._padding_token, vocab._oov_token]:
-                raise DataError(f"the vocabulary {own_name!r} does not begin with padding and unknown")
+                raise DataError(
+                    f"the vocabulary {own_name!r} does not begin with padding and unknown"
+                )
             vocabulary[_VOCABULARIES[kind]] = words
     return vocabulary

@@ -1,4 +1,3 @@
-import os
 import zipfile
 from pathlib import Path
 from typing import IO, Any, Dict, List, Optional

@@ -17,7 +17,9 @@ from bidaf_plugin.modules.output_layers.span_decoder import TokenSoftmax
 from bidaf_plugin.predictors import SpanPredictor
 
 # What is asked of both, so often: a passage of a usual length, of which the words differ.
-_PASSAGE = " ".join(f"The mill number {number} was built by Ada Orn in 18{number}." for number in range(10, 22))
+_PASSAGE = " ".join(
+    f"The mill number {number} was built by Ada Orn in 18{number}." for number in range(10, 22)
+)
 _NUM_TRIALS = 15
 
 
@@ -66,7 +68,9 @@ def _export(predictor: SpanPredictor) -> SpanPredictor:
         # Shape: (batch_size, passage_length)
         mask = outputs["start_logits"] > torch.finfo(torch.float32).min
         # Shape: (2, batch_size) or None for both
-        no_answer = outputs["no_answer_logits"].t() if "no_answer_logits" in outputs else (None,) * 2
+        no_answer = (
+            outputs["no_answer_logits"].t() if "no_answer_logits" in outputs else (None,) * 2
+        )
         start, end = (
             TokenSoftmax(outputs[f"{side}_logits"], mask, logits).at_temperature(
                 model._output_layer.temperature

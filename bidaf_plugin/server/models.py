@@ -189,7 +189,9 @@ def _serve(name: str, predictor: Predictor, engine: str) -> ServedModel:
     if is_single:
         predictor = with_engine(predictor, engine)
     elif engine == "onnx":
-        raise DataError(f"--engine onnx is for a single model that answers with spans, not {name!r}")
+        raise DataError(
+            f"--engine onnx is for a single model that answers with spans, not {name!r}"
+        )
     return (ServedClozeModel if is_cloze else ServedSpanModel)(description, predictor)
 
 
