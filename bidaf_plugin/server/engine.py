@@ -15,6 +15,7 @@ from allennlp.data import Batch, Instance
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.modules.output_layers.span_decoder import TokenSoftmax
 from bidaf_plugin.predictors import SpanPredictor
+from bidaf_plugin.runtime.session import Session
 
 # What is asked of both, so often: a passage of a usual length, of which the words differ.
 _PASSAGE = " ".join(
@@ -45,15 +46,19 @@ def with_engine(predictor: SpanPredictor, engine: str) -> SpanPredictor:
 
 def _export(predictor: SpanPredictor) -> SpanPredictor:
     from bidaf_plugin.export import export_predictor
-    from bidaf_plugin.export.plain_network import find_kinds, make_arrays
-    from bidaf_plugin.runtime.session import Session
 
     if predictor.cuda_device >= 0:
         raise DataError("--engine onnx runs on the CPU: it cannot be had with --cuda-device")
     with TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.onnx")
         export_predictor(predictor, path)
-        session = Session(path, torch.get_num_threads())
+        return with_session(predictor, Session(path, torch.get_num_threads()))
+
+
+def with_session(predictor: SpanPredictor, session: Session) -> SpanPredictor:
+    """The predictor with an exported network, which is its own, in the place of its model's."""
+    from bidaf_plugin.export.plain_network import find_kinds, make_arrays
+
     reader, model = predictor._dataset_reader, predictor._model
     kinds = find_kinds(model, reader._token_indexers)
 

@@ -119,7 +119,7 @@ class TestOptions:
     @each_page
     def test_that_are_named_are_there(self, page: Path) -> None:
         for code in inline_code(page):
-            for option in re.findall(r"(?:^| )(--[a-z][a-z-]*)", code):
+            for option in re.findall(r"(?:^| )(--[a-z][a-z0-9-]*)", code):
                 assert option in known_options(), code
 
     @pytest.mark.parametrize("name", sorted(Action.list_available()))
