@@ -18,7 +18,30 @@ from bidaf_plugin.runtime.pipeline import QuestionAnsweringPipeline
 
 # So many calls are compared with the definition of their output.
 NUM_CALLS = 1_000
-WORDS = ["Ada", "ada", "met", "the", "The", "Bob", ",", ".", "a", "mill", "in", "1871", "(", ")", "–", "of", "Orn's", "old-time", "U.S.", "and", "\n", "東京"]
+WORDS = [
+    "Ada",
+    "ada",
+    "met",
+    "the",
+    "The",
+    "Bob",
+    ",",
+    ".",
+    "a",
+    "mill",
+    "in",
+    "1871",
+    "(",
+    ")",
+    "–",
+    "of",
+    "Orn's",
+    "old-time",
+    "U.S.",
+    "and",
+    "\n",
+    "東京",
+]
 QUESTION, CONTEXT = "Who built it?", "The mill was built by Ada Orn in 1871."
 
 
