@@ -54,7 +54,9 @@ class Reproduce(Action):
             "--config", default="training_configs/bidaf_squad_adam.jsonnet", help="the recipe"
         )
         parser.add_argument(
-            "--recipe", metavar="FILE", help="choices in place of those of the config: a jsonnet object"
+            "--recipe",
+            metavar="FILE",
+            help="choices in place of those of the config: a jsonnet object",
         )
         parser.add_argument("--minutes", type=float, help="time for training (default: no limit)")
         parser.add_argument(
