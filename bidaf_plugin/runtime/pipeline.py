@@ -93,7 +93,7 @@ class QuestionAnsweringPipeline:
 
         question, context : `Union[str, List[str]]`
             One of each; lists of the same length; or several questions on one context. In their place, the first
-            argument may be a dictionary with both or a list of such dictionaries.
+            argument (or `X`, or `data`) may be a dictionary with both or a list of such dictionaries.
         top_k : `int`, optional (default = `1`)
             How many answers to give. With 1 an answer is given, with more a list, which is shorter only if there
             are no more answers.
@@ -123,6 +123,7 @@ class QuestionAnsweringPipeline:
         """
         options = {**self._defaults, **options}
         given = {name: options.pop(name) for name in _FIELDS if name in options}
+        inputs += tuple(options.pop(name) for name in ("X", "data") if name in options)
         samples, is_single = _read_inputs(inputs, given)
         settings = _check_options(options)
         for sample in samples:

@@ -104,6 +104,7 @@ class TestInputs:
             self.qa(sample, sample),
             self.qa(iter([sample, sample])),
             self.qa([sample, sample], batch_size=1),
+            self.qa(data=[sample, sample]),
         ):
             assert answers == [ADA, ADA]
         assert self.qa([sample]) == [ADA] and self.qa([]) == []
