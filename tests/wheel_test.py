@@ -55,7 +55,7 @@ class Environment:
         self.folder = folder / "empty"
         self.folder.mkdir()
         venv.create(folder / "env", with_pip=IS_WHOLE, symlinks=True)
-        self._python = folder / "env" / "bin" / "python"
+        self._python = str(folder / "env" / "bin" / "python")
         (self._packages,) = (folder / "env" / "lib").glob("python*/site-packages")
         if IS_WHOLE:
             self._pip("--no-deps", str(wheel))
