@@ -86,6 +86,10 @@ test-long: install-tools  ## The native LSTM against torch's, in 1,000 random ca
 test-browser: install-tools  ## Only the tests of the page, in a Chromium
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q tests/server/page
 
+.PHONY: test-wheel
+test-wheel: install-tools  ## Build a wheel, install it with AllenNLP in an empty environment, ask a question
+	@BIDAF_WHOLE_WHEEL=1 $(BIN)/pytest -q tests/wheel_test.py
+
 # For example: make fuzz SECONDS=60 SEED=7
 SECONDS ?= 600
 SEED ?= 0

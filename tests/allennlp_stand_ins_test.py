@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Set
 
 import pytest
 import torch
+from allennlp.common import plugins
 
 import allennlp_stand_ins
 from allennlp_stand_ins import INSTALL_NAMES
@@ -207,3 +208,15 @@ class TestAllenNlpWithTheRealPackages:
         correlation(scores, torch.tensor([1.0, 2.0, 3.0]))
         assert auc.get_metric() == pytest.approx(1.0)
         assert correlation.get_metric() == pytest.approx(1.0)
+
+
+class TestPlugins:
+    def test_the_plugin_is_found_without_a_file_that_names_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(plugins, "GLOBAL_PLUGINS_FILENAME", str(tmp_path / "none"))
+        assert list(plugins.discover_plugins()) == ["bidaf_plugin"]
+        # Where a file names it, too, it is found once.
+        (tmp_path / ".allennlp_plugins").write_text("my_parts\nbidaf_plugin\n")
+        assert list(plugins.discover_plugins()) == ["my_parts", "bidaf_plugin"]

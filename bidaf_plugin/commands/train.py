@@ -38,17 +38,25 @@ class Reproduce(Action):
     Trains for as long as --minutes allows, in stretches that end with a score on SQuAD's dev set, and
     saves its state every few minutes: run the same command again to go on. Then the best weights
     (moving averages) answer all dev questions, and RESULTS gets the official scores, the curve, the
-    config, versions, hardware and time, and the ten best answers to each question. SQuAD and GloVe are downloaded, or taken from FOLDER
-    (squad/train-v1.1.json, squad/dev-v1.1.json, glove/glove.6B.100d*.txt, plain or gzipped).
+    config, versions, hardware and time, and the ten best answers to each question. SQuAD and GloVe are
+    downloaded, or taken from FOLDER (squad/train-v1.1.json, squad/dev-v1.1.json,
+    glove/glove.6B.100d*.txt, plain or gzipped).
 
     Example: allennlp bidaf reproduce --minutes 180
              allennlp bidaf reproduce --data ../data --minutes 60 --results results/trial -s runs/trial
+             allennlp bidaf reproduce --config training_configs/variants/alpha_dot.jsonnet
+                 --recipe training_configs/lib/recipe.libsonnet -s runs/alpha_dot --results results/runs/alpha_dot
     """
 
     @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--config", default="training_configs/bidaf_squad_adam.jsonnet", help="the recipe"
+        )
+        parser.add_argument(
+            "--recipe",
+            metavar="FILE",
+            help="choices in place of those of the config: a jsonnet object",
         )
         parser.add_argument("--minutes", type=float, help="time for training (default: no limit)")
         parser.add_argument(
@@ -74,7 +82,9 @@ class Reproduce(Action):
         from bidaf_plugin.training.resumable import train_or_resume
 
         check_folder(args.results)
-        config = make_config(args.config, args.overrides, args.data, args.steps_per_score)
+        config = make_config(
+            args.config, args.overrides, args.data, args.steps_per_score, args.recipe
+        )
         train_or_resume(config, args.serialization_dir, args.minutes)
         print(write_results(args.serialization_dir, args.results))
 

@@ -8,7 +8,7 @@ concatenation of several tensors, is made for one group at a time, and again for
 leaves the processor's cache and is not kept.
 """
 
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -162,7 +162,7 @@ def _divide(mask: torch.Tensor, is_trained: bool = True) -> List[_Group]:
     # Shape: (batch_size,)
     ends = lengths.cumsum(0)
     total = int(ends[-1])
-    num_groups = max(1, round(total / (_WORDS_OF_GROUP if is_trained else 8 * _WORDS_OF_GROUP)))
+    num_groups = max(1, round(total / (_WORDS_OF_GROUP if is_trained else 2 * _WORDS_OF_GROUP)))
     groups: List[_Group] = []
     first, num_before = 0, 0
     for last, end in enumerate(ends.tolist()):
@@ -232,6 +232,10 @@ class _Saved(NamedTuple):
         For passages that are the same, shape `(num_kinds, length, 2 * 4 * hidden_size)`.
     kinds : `torch.LongTensor`, optional
         Of each passage, shape `(batch_size,)`.
+    weights : `torch.Tensor`, optional
+        For words whose vectors are mixtures of a few, shape `(batch_size, length, num_vectors)`.
+    mixed : `torch.Tensor`, optional
+        What they are mixtures of, shape `(batch_size, num_vectors, 2 * 4 * hidden_size)`.
     """
 
     terms: Sequence[torch.Tensor]
@@ -239,6 +243,13 @@ class _Saved(NamedTuple):
     common: Optional[torch.Tensor] = None
     shared: Optional[torch.Tensor] = None
     kinds: Optional[torch.Tensor] = None
+    weights: Optional[torch.Tensor] = None
+    mixed: Optional[torch.Tensor] = None
+
+    def add_mixtures(self, gates: torch.Tensor, group: _Group) -> None:
+        if self.weights is not None and self.mixed is not None:
+            arguments = (gates, gates.size(1), self.weights, self.mixed, self.weights.size(2))
+            native.call("add_mixtures", gates.dtype, *arguments, *group.arguments())
 
 
 def _save_products(
@@ -246,52 +257,34 @@ def _save_products(
     input_weight: torch.Tensor,
     mask: torch.Tensor,
 ) -> _Saved:
-    """Without dropout, what is the same for several words is multiplied once."""
+    """
+    Without dropout, what is the same for several words is multiplied once, and so are a few vectors in place of
+    their mixtures. Which vectors of passages are so is said by what made them (see `nn.concatenation`).
+    """
     if len(terms) == 1:
         return _Saved(terms, input_weight)
-    common = shared = kinds = None
+    saved: Dict[str, Any] = {}
     own_terms, own_columns = [], []
     for term, columns in zip(
         terms, input_weight.split([term.size(-1) for term in terms], dim=1), strict=True
     ):
-        if common is None and term.size(1) == 1 < mask.size(1):
+        distinct, kinds = getattr(term, "taken_from", (term, torch.empty(0)))
+        weights, vectors = getattr(term, "mixture_of", (torch.empty(0), term))
+        if "common" not in saved and term.size(1) == 1 < mask.size(1):
             # Shape: (batch_size, 2 * 4 * hidden_size)
-            common = torch.nn.functional.linear(term.squeeze(1), columns)
-            continue
-        if shared is None and term.size(1) == mask.size(1):
-            found = find_distinct_passages(term)
-            if found is not None:
-                representatives, kinds = found
-                # Shape: (num_kinds, length, 2 * 4 * hidden_size)
-                shared = linear(term[representatives], columns)
-                continue
-        own_terms.append(term)
-        own_columns.append(columns)
-    if common is None and shared is None:
+            saved["common"] = torch.nn.functional.linear(term.squeeze(1), columns)
+        elif "shared" not in saved and len(distinct) <= 0.7 * len(term):
+            # Shape: (num_kinds, length, 2 * 4 * hidden_size)
+            saved.update(shared=linear(distinct, columns), kinds=kinds)
+        elif "mixed" not in saved and vectors.size(1) <= 0.5 * term.size(1):
+            # Shape: (batch_size, num_vectors, 2 * 4 * hidden_size)
+            saved.update(weights=weights.contiguous(), mixed=linear(vectors, columns))
+        else:
+            own_terms.append(term)
+            own_columns.append(columns)
+    if not own_terms or not saved:
         return _Saved(terms, input_weight)
-    return _Saved(own_terms, torch.cat(own_columns, dim=1), common, shared, kinds)
-
-
-def find_distinct_passages(term: torch.Tensor) -> Optional[Tuple[torch.Tensor, torch.Tensor]]:
-    """
-    # Returns
-
-    `Optional[Tuple[torch.Tensor, torch.Tensor]]`
-        If many passages have the same vectors: the index of one passage of each kind, and the kind of each
-        passage.
-    """
-    # Shape: (num_kinds, size) and (batch_size,)
-    first_words, kinds = term[:, 0].unique(dim=0, return_inverse=True)
-    if len(first_words) > 0.7 * len(term):
-        return None
-    # Shape: (num_kinds,)
-    representatives = kinds.new_empty(len(first_words)).scatter_(
-        0, kinds, torch.arange(len(term), device=kinds.device)
-    )
-    # Passages that differ could have the same first vector.
-    if not torch.equal(term[representatives][kinds], term):
-        return None
-    return representatives, kinds
+    return _Saved(own_terms, torch.cat(own_columns, dim=1), **saved)
 
 
 class _Inputs:
@@ -373,9 +366,19 @@ class _BiLstm(torch.autograd.Function):
             # The kernel makes the gates of what the input contributes to them, in the same place.
             # Shape: (num_rows, 2 * 4 * hidden_size)
             gates = _linear(inputs.gather(group), saved.input_weight, bias, factor_type)
+            saved.add_mixtures(gates, group)
             # Shape: (num_words, 2 * hidden_size)
             cells = outputs.new_empty(group.num_words, 2 * hidden_size) if is_trained else None
-            arguments = (gates, recurrent_weights, *saved[2:], cells, outputs, hidden_size)
+            arguments = (
+                gates,
+                recurrent_weights,
+                saved.common,
+                saved.shared,
+                saved.kinds,
+                cells,
+                outputs,
+                hidden_size,
+            )
             native.call("bilstm_forward", outputs.dtype, *arguments, *group.arguments())
             kept += [gates, cells] if is_trained else []
         if is_trained:

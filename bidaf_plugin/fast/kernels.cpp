@@ -629,6 +629,27 @@ void run_scatter(const Columns<T>& part, const T* packed, int64_t width, const G
   }
 }
 
+// Adds to the packed rows of the words of each passage `weights @ vectors`: sums of a few vectors that belong to
+// the passage, with weights of which many may be zero.
+template <typename T>
+void run_add_mixtures(T* packed, int64_t width, const T* weights, const T* vectors, int64_t num_vectors,
+                      const Group& group, int64_t num_threads) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast<int>(std::min(num_threads, group.size)))
+  for (int64_t number = 0; number < group.size; ++number) {
+    const int64_t passage = group.passages[number];
+    for (int64_t word = 0; word < group.lengths[number]; ++word) {
+      T* __restrict to = packed + (group.starts[number] + word) * width;
+      const T* of_word = weights + (passage * group.padded_length + word) * num_vectors;
+      for (int64_t index = 0; index < num_vectors; ++index) {
+        const T weight = of_word[index];
+        if (weight == T(0)) continue;
+        const T* vector = vectors + (passage * num_vectors + index) * width;
+        for (int64_t column = 0; column < width; ++column) to[column] += weight * vector[column];
+      }
+    }
+  }
+}
+
 // The states that the words of a group come from, packed: those of the word before for the forward direction,
 // and of the word after for the backward one. Zeros at the ends.
 template <typename T>
@@ -713,7 +734,8 @@ void run_score_backward(const Columns<const T>& part, const T* weights, const T*
 // Shapes: gates, grad_gates (number of packed words, 2, 4, hidden); cells (number of packed words, 2, hidden);
 // weights (2, 4, hidden, hidden); outputs, grad_outputs (batch_size, padded_length, 2, hidden);
 // common (batch_size, 2, 4, hidden); shared (number of kinds, padded_length, 2, 4, hidden); kinds (batch_size,);
-// packed (number of packed words, width); scores (batch_size, length).
+// packed (number of packed words, width); scores (batch_size, length). For mixtures: weights (batch_size,
+// padded_length, number of vectors); vectors (batch_size, number of vectors, width).
 //
 // Forward, the gates' inputs become the gates, and cells may be null: then neither is of use afterwards.
 #define GROUP                                                                              \
@@ -742,6 +764,11 @@ void run_score_backward(const Columns<const T>& part, const T* weights, const T*
   extern "C" void scatter_##T(T* part, const T* packed, int64_t width, COLUMNS, GROUP, DROPOUT) {         \
     run_scatter<T>({part, passage_distance, word_distance, size, first_column}, packed, width,            \
                    {passages, lengths, starts, num_passages, padded_length}, {seed, num_dropped}, num_threads);   \
+  }                                                                                                       \
+  extern "C" void add_mixtures_##T(T* packed, int64_t width, const T* weights, const T* vectors,          \
+                                   int64_t num_vectors, GROUP, int64_t num_threads) {                     \
+    run_add_mixtures<T>(packed, width, weights, vectors, num_vectors,                                     \
+                        {passages, lengths, starts, num_passages, padded_length}, num_threads);           \
   }                                                                                                       \
   extern "C" void gather_states_##T(const T* outputs, T* packed, int64_t first_column, int64_t width,     \
                                     int64_t hidden, GROUP, int64_t num_threads) {                         \

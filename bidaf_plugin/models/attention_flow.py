@@ -16,7 +16,7 @@ from bidaf_plugin.modules.dropped_inputs import encode_dropped
 from bidaf_plugin.modules.output_layers import OutputLayer
 from bidaf_plugin.modules.seq2seq_encoders import QuestionAwareEncoder
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
-from bidaf_plugin.nn.concatenation import Terms, concatenate
+from bidaf_plugin.nn.concatenation import Terms, concatenate, take
 from bidaf_plugin.nn.entities import separate_windows
 from bidaf_plugin.nn.exact_match import mark_matches
 
@@ -248,8 +248,9 @@ class AttentionFlow(Model):
         # Shape: (number of different texts,) and (batch_size,)
         rows, row_of_text = distinct_words.find_distinct_rows(text.words)
         # Shape: (number of different texts, num_tokens, encoding_dim)
-        encoded = encode_dropped(layer, dropout, text.vectors[rows], text.mask[rows])
-        return encoded[row_of_text]
+        distinct = encode_dropped(layer, dropout, text.vectors[rows], text.mask[rows])
+        # Shape: (batch_size, num_tokens, encoding_dim)
+        return take(distinct, row_of_text)
 
     @contextmanager
     def words_apart(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from allennlp.modules.matrix_attention import MatrixAttention
 from allennlp.nn import util
 
 from bidaf_plugin.modules.fusion import Fusion
-from bidaf_plugin.nn.concatenation import as_terms, concatenate
+from bidaf_plugin.nn.concatenation import as_terms, concatenate, mix
 
 
 class AttentionFlowOutput(NamedTuple):
@@ -138,11 +138,13 @@ class BiAttention(torch.nn.Module, FromParams):
             memory_efficient=True,
         )
         # Shape: (batch_size, passage_length, encoding_dim)
-        attended_question = passage_question_attention @ encoded_question
+        attended_question = mix(passage_question_attention, encoded_question)
         question_passage_attention, attended_passage = None, None
         if self._fusion.uses_attended_passage():
             # Shape: (batch_size, passage_length)
-            largest_similarity = util.masked_max(similarity, question_mask.unsqueeze(1), dim=-1)
+            largest_similarity = similarity.masked_fill(
+                ~question_mask.unsqueeze(1), util.min_value_of_dtype(similarity.dtype)
+            ).amax(dim=-1)
             # Shape: (batch_size, passage_length)
             question_passage_attention = util.masked_softmax(
                 largest_similarity, passage_mask, memory_efficient=True

@@ -13,6 +13,35 @@ import torch
 Terms = Union[torch.Tensor, Sequence[torch.Tensor]]
 
 
+def mix(weights: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
+    """
+    `weights @ vectors`, and says so on the result, `mixture_of`: a layer that multiplies it by a matrix may
+    multiply the few vectors instead.
+
+    # Parameters
+
+    weights : `torch.Tensor`
+        Shape `(batch_size, length, num_vectors)`.
+    vectors : `torch.Tensor`
+        Shape `(batch_size, num_vectors, size)`.
+
+    # Returns
+
+    `torch.Tensor`
+        Shape `(batch_size, length, size)`.
+    """
+    mixed = weights @ vectors
+    mixed.mixture_of = weights, vectors  # type: ignore[attr-defined]
+    return mixed
+
+
+def take(vectors: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+    """`vectors[indices]`, and says so on the result, `taken_from`, for the same reason."""
+    taken = vectors[indices]
+    taken.taken_from = vectors, indices  # type: ignore[attr-defined]
+    return taken
+
+
 def as_terms(vectors: Terms) -> List[torch.Tensor]:
     """A tensor is a concatenation of one term."""
     return [vectors] if isinstance(vectors, torch.Tensor) else list(vectors)

@@ -229,8 +229,6 @@ class _Cores:
     ) -> None:
         self._start_weights, self._end_weights = start_weights, end_weights
         self._max_length = max_length
-        # The best end of a span without a core, by its start.
-        self._wordless_ends = numpy.zeros(len(start_weights), dtype=numpy.int64)
         self.starts, self._ends = (
             numpy.flatnonzero(can) for can in (texts.can_start, texts.can_end)
         )
@@ -316,14 +314,9 @@ class _Cores:
         next_starts = numpy.append(self.starts, length)[numpy.searchsorted(self.starts, tokens)]
         ends = numpy.append(self._ends, length)[numpy.searchsorted(self._ends, next_starts)]
         num_ends = numpy.minimum(ends - tokens, self._max_length)
-        weights, best_weights = numpy.zeros((2, length))
-        for num_more in range(max(num_ends.max(initial=0), 0)):
-            (firsts,) = numpy.nonzero(num_ends > num_more)
-            of_spans = self._start_weights[firsts] * self._end_weights[firsts + num_more]
-            weights[firsts] += of_spans
-            is_better = of_spans > best_weights[firsts]
-            best_weights[firsts[is_better]] = of_spans[is_better]
-            self._wordless_ends[firsts[is_better]] = firsts[is_better] + num_more
+        sums, self._wordless_ends = _windows(self._end_weights, numpy.maximum(num_ends, 0))
+        weights = self._start_weights * sums
+        best_weights = self._start_weights * self._end_weights[self._wordless_ends] * (num_ends > 0)
         for core in self._articles:
             for first, last_end in self._starts_with_last_ends(core, core):
                 end = core + int(self._end_weights[core : last_end + 1].argmax())
@@ -350,6 +343,32 @@ class _Cores:
                 span = first, int(self._wordless_ends[first])
                 occurrences.append(Occurrence((first, first), span, weight))
         return FoundAnswer(occurrences, float(group.weight))
+
+
+def _windows(values: numpy.ndarray, sizes: numpy.ndarray) -> Tuple[numpy.ndarray, numpy.ndarray]:
+    """
+    From each index so many values: their sum, and the index of the largest. It takes as many steps as the largest
+    size has binary digits.
+    """
+    sums = numpy.zeros(len(values))
+    largest = numpy.arange(len(values))
+    # Where what is not counted yet begins.
+    positions = largest.copy()
+    # From each index `size` values, as far as there are so many.
+    size, sums_of_size, largest_of_size = 1, values, largest.copy()
+    while size <= sizes.max(initial=0):
+        (rows,) = numpy.nonzero(sizes & size)
+        sums[rows] += sums_of_size[positions[rows]]
+        found = largest_of_size[positions[rows]]
+        is_first = positions[rows] == rows
+        is_larger = is_first | (values[found] > values[largest[rows]])
+        largest[rows[is_larger]] = found[is_larger]
+        positions[rows] += size
+        sums_of_size = sums_of_size[:-size] + sums_of_size[size:]
+        first, second = largest_of_size[:-size], largest_of_size[size:]
+        largest_of_size = numpy.where(values[second] > values[first], second, first)
+        size *= 2
+    return sums, largest
 
 
 def _bound_weights(start_weights: numpy.ndarray, end_weights: numpy.ndarray) -> numpy.ndarray:

@@ -109,10 +109,10 @@ class ExportedModel:
         self._temperature = float(settings["temperature"])
         self._pieces = PieceSettings(**settings["pieces"])
         max_tokens, stride, weight, piece_tokens = self._pieces
-        if not (
-            1 <= stride <= piece_tokens <= max_tokens and weight >= 0 and self._temperature > 0
-        ):
-            raise ValueError(f"temperature {self._temperature}, {self._pieces}")
+        are_whole = all(type(number) is int for number in (max_tokens, stride, piece_tokens))
+        # What a short passage does not need.
+        if not (are_whole and 1 <= stride <= piece_tokens <= max_tokens and weight >= 0):
+            raise ValueError(str(self._pieces))
         self.max_answer_length: Optional[int] = settings["max_answer_length"]
         self.no_answer_threshold: Optional[float] = settings["no_answer_threshold"]
         vocabulary = self.metadata["vocabulary"]

@@ -15,6 +15,7 @@ from bidaf_plugin.runtime.records import check_text
 JsonDict = Dict[str, Any]
 
 TASK = "question-answering"
+_FIELDS = ("question", "context")
 # So many questions are answered together, if it is not said otherwise.
 _BATCH_SIZE = 2_000
 # What the pipeline of transformers takes and makes no difference here. Words are never cut, on the CPU all is in
@@ -92,7 +93,7 @@ class QuestionAnsweringPipeline:
 
         question, context : `Union[str, List[str]]`
             One of each; lists of the same length; or several questions on one context. In their place, the first
-            argument may be a dictionary with both or a list of such dictionaries.
+            argument (or `X`, or `data`) may be a dictionary with both or a list of such dictionaries.
         top_k : `int`, optional (default = `1`)
             How many answers to give. With 1 an answer is given, with more a list, which is shorter only if there
             are no more answers.
@@ -121,12 +122,13 @@ class QuestionAnsweringPipeline:
             A `ValueError` that names the field which is at fault.
         """
         options = {**self._defaults, **options}
-        given = {name: options.pop(name) for name in ("question", "context") if name in options}
+        given = {name: options.pop(name) for name in _FIELDS if name in options}
+        inputs += tuple(options.pop(name) for name in ("X", "data") if name in options)
         samples, is_single = _read_inputs(inputs, given)
         settings = _check_options(options)
         for sample in samples:
-            for name in ("question", "context"):
-                check_text(name, sample.get(name))
+            for name in _FIELDS:
+                check_text(name, sample[name])
         answers: List[Any] = []
         for first in range(0, len(samples), settings.batch_size):
             answers += self._answer(samples[first : first + settings.batch_size], settings)
@@ -175,7 +177,7 @@ def _read_inputs(
     if inputs and given:
         raise QuestionError(f"{next(iter(given))!r} is given beside another question")
     if len(inputs) == 2 and all(isinstance(text, str) for text in inputs):
-        given = dict(zip(("question", "context"), inputs, strict=True))
+        given = dict(zip(_FIELDS, inputs, strict=True))
     elif len(inputs) == 1:
         (inputs,) = inputs
         if not isinstance(inputs, Mapping):
@@ -185,9 +187,7 @@ def _read_inputs(
         given = dict(inputs)
     elif inputs:
         return [_check_sample(sample) for sample in inputs], False
-    for name in ("question", "context"):
-        if given.get(name) is None:
-            raise QuestionError(f"{name!r} is missing")
+    _check_sample(given)
     questions, contexts = given["question"], given["context"]
     if not isinstance(questions, (list, tuple)):
         if isinstance(contexts, (list, tuple)):
@@ -208,6 +208,9 @@ def _check_sample(sample: Any) -> Mapping[str, Any]:
         raise QuestionError(
             f"expected dictionaries with 'question' and 'context', found {sample!r:.60}"
         )
+    for name in _FIELDS:
+        if sample.get(name) is None:
+            raise QuestionError(f"{name!r} is missing")
     return sample
 
 

@@ -3,9 +3,11 @@ From config files to experiments, and from experiments to runs: the variants of 
 ensemble, and the paper's model on local files.
 """
 
+import json
 import os
 from copy import deepcopy
 from glob import glob
+from tempfile import NamedTemporaryFile
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from allennlp.common import Params
@@ -22,24 +24,33 @@ _DEFAULT_SEED = 13370
 
 
 def make_config(
-    path: str, overrides: str = "", data: Optional[str] = None, steps_per_score: Optional[int] = 730
+    path: str,
+    overrides: str = "",
+    data: Optional[str] = None,
+    steps_per_score: Optional[int] = 730,
+    recipe: Optional[str] = None,
 ) -> Dict[str, Any]:
     """
-    The experiment of a config file, on the files of the folder `data` if it is given, with a score
-    every so many steps, or where the config has them.
+    The experiment of a config file, with the choices of another file, the `recipe`, in place of its own,
+    on the files of the folder `data` if it is given, and with a score every so many steps, or where the
+    config has them.
     """
-    if not os.path.isfile(find_config(path)):
-        raise DataError(f"{path} is not here: run this in the root of the repository")
+    path, recipe = find_config(path), recipe and find_config(recipe)
+    for file in filter(None, (path, recipe)):
+        if not os.path.isfile(file):
+            raise DataError(f"{file} is not here: run this in the root of the repository")
     if steps_per_score is not None and steps_per_score < 1:
         raise DataError(f"the steps per score must be 1 or more, not {steps_per_score}")
-    config = Params.from_file(path, overrides).as_dict(quiet=True)
+    config = _read_config(path, recipe, overrides)
     if data:
         config["train_data_path"] = _find_file(data, "squad/train-v1.1.json*")
         config["validation_data_path"] = _find_file(data, "squad/dev-v1.1.json*")
         glove = _find_file(data, "glove/glove.6B.100d*.txt*")
-        config["vocabulary"]["pretrained_files"]["tokens"] = glove
-        embedders = config["model"]["text_field_embedder"]["token_embedders"]
-        embedders["tokens"]["pretrained_file"] = glove
+        # The ablation without word embedding has neither.
+        if "pretrained_files" in config["vocabulary"]:
+            config["vocabulary"]["pretrained_files"]["tokens"] = glove
+            embedders = config["model"]["text_field_embedder"]["token_embedders"]
+            embedders["tokens"]["pretrained_file"] = glove
     if steps_per_score is not None:
         # What AllenNLP calls an epoch is the stretch between two scores here.
         config["data_loader"]["batches_per_epoch"] = steps_per_score
@@ -47,6 +58,17 @@ def make_config(
         "save_every_num_seconds", _SECONDS_BETWEEN_CHECKPOINTS
     )
     return config
+
+
+def _read_config(path: str, recipe: Optional[str], overrides: str) -> Dict[str, Any]:
+    if recipe is None:
+        return Params.from_file(path, overrides).as_dict(quiet=True)
+    # In jsonnet the sum of two objects is the first with what the second changes.
+    objects = " + ".join(f"(import {json.dumps(os.path.abspath(file))})" for file in (path, recipe))
+    with NamedTemporaryFile("w", suffix=".jsonnet") as file:
+        file.write(objects)
+        file.flush()
+        return Params.from_file(file.name, overrides).as_dict(quiet=True)
 
 
 def _find_file(folder: str, pattern: str) -> str:

@@ -9,6 +9,7 @@ import torch
 from bidaf_plugin.fast import bilstm, native, products
 from bidaf_plugin.fast.bilstm import can_run
 from bidaf_plugin.modules.seq2seq_encoders import UnpackedLstmEncoder
+from bidaf_plugin.nn.concatenation import concatenate, mix, take
 from tests.native import native_only
 
 pytestmark = native_only
@@ -272,24 +273,43 @@ class TestTermsAndDropout:
         for term, gradient in zip(self.terms, once, strict=True):
             torch.testing.assert_close(term.grad, 2 * gradient)
 
-    @pytest.mark.parametrize("is_shared", [True, False])
+    @pytest.mark.parametrize("is_taken", [True, False])
+    @pytest.mark.parametrize("is_mixed", [True, False])
+    @pytest.mark.parametrize("words_of_group", [1, 1000])
     def test_products_are_saved_where_words_have_something_in_common(
-        self, is_shared: bool, monkeypatch: pytest.MonkeyPatch
+        self, is_taken: bool, is_mixed: bool, words_of_group: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(bilstm, "_FEW_WORDS", 0)
-        first, common, last = (term.detach() for term in self.terms)
-        if is_shared:
+        monkeypatch.setattr(bilstm, "_WORDS_OF_GROUP", words_of_group)
+        own, common, first, mixed = (
+            torch.randn(*size, dtype=torch.double)
+            for size in ((5, 6, 1), (5, 1, 2), (5, 6, 2), (5, 6, 1))
+        )
+        if is_taken:
             # The first three passages are the same, and so are the others.
-            first = first[[1, 1, 1, 4, 4]]
-        saved = bilstm._save_products([first, common, last], torch.ones(40, 6).double(), self.mask)
-        assert saved.common is not None and (saved.shared is not None) == is_shared
-        assert [term.size(-1) for term in saved.terms] == ([1] if is_shared else [3, 1])
+            first = take(first[[1, 4]], torch.tensor([0, 0, 0, 1, 1]))
+        if is_mixed:
+            weights = torch.randn(5, 6, 3, dtype=torch.double)
+            # As of questions with padding.
+            weights[2:, :, 1] = 0.0
+            mixed = mix(weights, torch.randn(5, 3, 1, dtype=torch.double))
+        terms = [own, common, first, mixed]
+        saved = bilstm._save_products(terms, torch.ones(40, 6).double(), self.mask)
+        assert saved.common is not None
+        assert (saved.shared is not None) == is_taken
+        assert (saved.mixed is not None) == is_mixed
+        assert sum(term.size(-1) for term in saved.terms) == 4 - 2 * is_taken - is_mixed
         assert saved.input_weight.size(1) == sum(term.size(-1) for term in saved.terms)
-        concatenated = torch.cat([first, common.expand(-1, 6, -1), last], dim=-1)
         with torch.no_grad():
-            output = bilstm.run_layer(*self.lstms, [first, common, last], self.mask)
-            expected = expected_outputs(self.lstms, concatenated, self.mask)
+            output = bilstm.run_layer(*self.lstms, terms, self.mask)
+            expected = expected_outputs(self.lstms, concatenate(terms), self.mask)
         torch.testing.assert_close(output, expected)
+
+    def test_nothing_is_saved_where_nothing_else_would_be_left(self) -> None:
+        taken = [take(torch.randn(1, 6, 3), torch.zeros(5, dtype=torch.long)) for _ in range(1)]
+        terms = [*taken, torch.randn(5, 1, 3)]
+        saved = bilstm._save_products(terms, torch.ones(40, 6), self.mask)
+        assert saved.terms is terms and saved.shared is None
 
     def test_few_words_and_many_give_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for batch in (slice(0, 5), slice(0, 1), slice(2, 3)):
@@ -301,12 +321,6 @@ class TestTermsAndDropout:
                     outputs.append(bilstm.run_layer(*self.lstms, terms, mask))
             torch.testing.assert_close(*outputs)
             assert not outputs[1][~mask].any()
-
-    def test_passages_with_the_same_first_word_need_not_be_the_same(self) -> None:
-        term = torch.zeros(4, 3, 2)
-        assert bilstm.find_distinct_passages(term) is not None
-        term[2, 1, 0] = 1.0
-        assert bilstm.find_distinct_passages(term) is None
 
     def test_a_batch_without_a_word_is_zero(self) -> None:
         nothing = torch.zeros(5, 6, dtype=torch.bool)

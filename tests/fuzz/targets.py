@@ -4,13 +4,11 @@ program of an exported model, `load_predictor`, and requests to the server.
 """
 
 import gzip
-import hashlib
 import io
 import json
 import shutil
 import sys
 import tarfile
-import zipfile
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from random import Random
@@ -18,10 +16,9 @@ from traceback import walk_tb
 from typing import Any, Callable, Dict, Iterator
 from unittest.mock import patch
 
+import onnx
 import torch
 from allennlp.commands import main
-from safetensors.torch import load as load_tensors
-from safetensors.torch import save as save_tensors
 from starlette.testclient import TestClient
 
 from bidaf_plugin.archives import load_predictor

@@ -43,9 +43,30 @@ class TestMakeConfig:
         embedders = config["model"]["text_field_embedder"]["token_embedders"]
         assert embedders["tokens"]["pretrained_file"] == glove
 
+    def test_a_recipe_changes_the_choices_of_a_config(self) -> None:
+        variants, lib = ROOT / "training_configs" / "variants", ROOT / "training_configs" / "lib"
+        variant = str(variants / "alpha_dot.jsonnet")
+        config = make_config(variant, recipe=str(lib / "recipe.libsonnet"))
+        assert config["model"]["attention"]["similarity"] == {"type": "dot_product"}
+        assert config["trainer"]["optimizer"] == {"type": "adam", "lr": 0.002}
+        # `$` means the whole: the config follows from what the recipe has chosen.
+        assert config["trainer"]["patience"] == config["trainer"]["num_epochs"] == 3
+        assert make_config(variant)["trainer"]["optimizer"]["type"] == "adadelta"
+
+    def test_a_variant_without_words_needs_no_vectors(self, tmp_path: Path) -> None:
+        for name in ("squad/train-v1.1.json", "squad/dev-v1.1.json", "glove/glove.6B.100d.txt"):
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).touch()
+        variant = ROOT / "training_configs" / "variants" / "no_word_embedding.jsonnet"
+        config = make_config(str(variant), data=str(tmp_path))
+        assert config["train_data_path"] == str(tmp_path / "squad/train-v1.1.json")
+        assert "glove" not in json.dumps(config)
+
     def test_bad_input(self, tmp_path: Path) -> None:
         with pytest.raises(DataError, match="root of the repository"):
             make_config(str(tmp_path / "no.jsonnet"))
+        with pytest.raises(DataError, match="no.libsonnet is not here"):
+            make_config(CONFIG, recipe=str(tmp_path / "no.libsonnet"))
         with pytest.raises(DataError, match="1 or more, not 0"):
             make_config(CONFIG, steps_per_score=0)
 
