@@ -230,7 +230,7 @@ class ExportedModel:
             batch = [pairs[index] for index in indices]
             outputs = self._session.run(self._make_arrays(batch))
             logits = {
-                name: numpy.float64(array) / self._temperature
+                name: array.astype(numpy.float64) / self._temperature
                 for name, array in outputs.items()
                 if name.endswith("_logits")
             }

@@ -87,7 +87,7 @@ class QuestionAnsweringPipeline:
         self._defaults = defaults
         _check_options(defaults)
 
-    def __call__(self, *inputs: Any, **options: Any) -> Union[JsonDict, List[Any]]:
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
         """
         # Parameters
 

@@ -74,7 +74,9 @@ def make_folder(source: Union[str, PathLike], folder: Path, repo: str) -> None:
     with opened_archive(source) as opened:
         for path in (Path(opened, name) for name in _NAMES):
             if path.is_dir():
-                shutil.copytree(path, folder / path.name, dirs_exist_ok=True)
+                # Not the lock of the vocabulary: what is downloaded consists of links, and this cannot be one.
+                ignored = shutil.ignore_patterns(".*")
+                shutil.copytree(path, folder / path.name, ignore=ignored, dirs_exist_ok=True)
             elif path.exists():
                 shutil.copyfile(path, folder / path.name)
         shutil.copyfile(archival.get_weights_path(opened), folder / _WEIGHTS)
