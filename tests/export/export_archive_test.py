@@ -16,7 +16,12 @@ from bidaf_plugin.export import export_archive, export_predictor
 from bidaf_plugin.export.plain_network import find_kinds, make_arrays
 from bidaf_plugin.runtime.exported_model import ExportedModel
 from bidaf_plugin.runtime.session import Session
-from tests.export.helpers import assert_same_answers, assert_same_logits, make_predictor, read_records
+from tests.export.helpers import (
+    assert_same_answers,
+    assert_same_logits,
+    make_predictor,
+    read_records,
+)
 from tests.helpers import FIXTURES, ROOT, TINY_SQUAD, tiny_params
 
 VARIANTS = sorted(path.name for path in (ROOT / "training_configs" / "variants").glob("*.jsonnet"))

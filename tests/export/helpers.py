@@ -67,9 +67,7 @@ def assert_same_logits(
             )
 
 
-def assert_same_answers(
-    predictor: SpanPredictor, out: Path, records: List[Dict[str, Any]]
-) -> None:
+def assert_same_answers(predictor: SpanPredictor, out: Path, records: List[Dict[str, Any]]) -> None:
     """By the program that goes with the file, which cuts the texts itself."""
     expected = predictor.predict_batch_json(records)
     found = ExportedModel(out).answer_all(records)
