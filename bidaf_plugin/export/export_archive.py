@@ -134,7 +134,7 @@ def _batches(items: List[Any]) -> List[List[Any]]:
 def _compare(
     pair: Tuple[str, str],
     distribution: Distribution,
-    output_dict: Dict[str, torch.Tensor],
+    output_dict: Dict[str, Any],
     row: int,
     int8: bool,
 ) -> None:
