@@ -12,7 +12,7 @@ from allennlp.data import Instance
 from allennlp.models import Model
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.data.dataset_readers.squad_json import Answer
+from bidaf_plugin.data.dataset_readers.squad_json import GoldAnswer
 from bidaf_plugin.data.fields.answer_spans_field import TokenSpan
 from bidaf_plugin.data.tokenizers.text_tokens import with_offsets
 from bidaf_plugin.modules import BiAttention
@@ -109,7 +109,7 @@ def find_attention(
     question: str,
     passage: str,
     id: str = "",
-    answers: Sequence[Answer] = (),
+    answers: Sequence[GoldAnswer] = (),
 ) -> Attention:
     """
     Answers a question and keeps what the attention layer does meanwhile. With several hops it is

@@ -9,7 +9,7 @@ from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple
 from scipy.stats import binomtest
 
 from bidaf_plugin.analysis.score_report import Difference, FileScores, compare_files
-from bidaf_plugin.training.metrics.squad_em_and_f1 import normalize_answer
+from bidaf_plugin.training.metrics import normalize_answer
 
 # For each system whether it is right: the questions for which this holds are one region of the diagram.
 Region = Tuple[bool, ...]

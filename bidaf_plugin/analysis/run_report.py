@@ -18,7 +18,7 @@ from bidaf_plugin.analysis.squad_files import questions_of
 from bidaf_plugin.analysis.training_run import TrainingRun
 from bidaf_plugin.analysis.wrong_answers import AnsweredQuestion, answered_questions, draw_sample
 from bidaf_plugin.archives.config_check import check_config
-from bidaf_plugin.archives.load import parameters_at_most
+from bidaf_plugin.archives.size_check import parameters_at_most
 from bidaf_plugin.archives.trust import is_trusted
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.squad_json import Paragraph

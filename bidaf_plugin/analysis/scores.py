@@ -13,8 +13,12 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.squad_json import Question
-from bidaf_plugin.training.metrics.squad2_em_and_f1 import squad2_scores
-from bidaf_plugin.training.metrics.squad_em_and_f1 import best_over_answers, exact_match, f1_score
+from bidaf_plugin.training.metrics import (
+    best_over_answers,
+    exact_match,
+    f1_score,
+    squad2_scores,
+)
 
 NUM_FIRST_WORDS = 10
 # The largest number of words in each group; one more group has all that is longer.

@@ -115,8 +115,7 @@ class Ask(Action):
             raise DataError("give either a PASSAGE or one --file or more")
         passages = [_read(path) for path in args.file] or [args.passage]
 
-        from bidaf_plugin.archives.load import load_span_predictor
-        from bidaf_plugin.archives.packaged import packaged_archive
+        from bidaf_plugin.archives.load import load_span_predictor, packaged_archive
         from bidaf_plugin.predictors.records import Answers, to_record
 
         predictor = load_span_predictor(

@@ -50,7 +50,7 @@ class Calibrate(Action):
         )
         from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
         from bidaf_plugin.archives import load_span_predictor
-        from bidaf_plugin.archives.calibrate import divide_logits
+        from bidaf_plugin.archives.rewrite import divide_logits
         from bidaf_plugin.common.folders import check_can_be_written
         from bidaf_plugin.predictors import EnsemblePredictor, SpanPredictor
 
@@ -99,7 +99,7 @@ class Compact(Action):
 
     @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.archives.compact import compact_archive
+        from bidaf_plugin.archives.rewrite import compact_archive
         from bidaf_plugin.common.folders import check_can_be_written
 
         check_can_be_written(args.output)

@@ -13,7 +13,7 @@ from bidaf_plugin.archives.trust import add_trust_option
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.folders import check_folder
-from bidaf_plugin.data.dataset_readers.squad_json import Answer
+from bidaf_plugin.data.dataset_readers.squad_json import GoldAnswer
 
 _METHODS = ("simple-gradient", "integrated-gradient", "smooth-gradient")
 
@@ -125,7 +125,7 @@ class AskedQuestion(NamedTuple):
     id: str
     question: str
     passage: str
-    answers: List[Answer]
+    answers: List[GoldAnswer]
 
 
 def add_question_arguments(parser: argparse.ArgumentParser) -> None:

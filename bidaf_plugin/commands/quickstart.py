@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, List
 
 from overrides import overrides
 
-from bidaf_plugin.archives.packaged import PACKAGED
+from bidaf_plugin.archives.load import PACKAGED
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 

@@ -21,7 +21,7 @@ from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.common.folders import check_folder
 from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule
-from bidaf_plugin.training.experiments import (
+from bidaf_plugin.training.runs import (
     VARIANTS_FOLDER,
     find_variants,
     load_configs,
@@ -78,8 +78,7 @@ class Reproduce(Action):
     @overrides
     def run(self, args: argparse.Namespace) -> None:
         from bidaf_plugin.analysis.reproduction import write_results
-        from bidaf_plugin.training.experiments import make_config
-        from bidaf_plugin.training.resumable import train_or_resume
+        from bidaf_plugin.training.runs import make_config, train_or_resume
 
         check_folder(args.results)
         config = make_config(

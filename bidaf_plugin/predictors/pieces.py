@@ -8,7 +8,7 @@ from allennlp.data import Instance
 from allennlp.data.fields import MetadataField
 
 from bidaf_plugin.data.fields import AnswerSpansField, SharedTextField
-from bidaf_plugin.data.fields.compact_text_field import words_of
+from bidaf_plugin.data.token_indexers.word_indexer import words_of
 from bidaf_plugin.predictors.passage_similarity import similarities
 
 

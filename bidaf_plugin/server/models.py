@@ -18,7 +18,7 @@ from overrides import overrides
 
 from bidaf_plugin.analysis.attention import find_attention_of_instances
 from bidaf_plugin.archives import AttentionFlowEnsemble, load_predictor
-from bidaf_plugin.archives.packaged import packaged_archive
+from bidaf_plugin.archives.load import packaged_archive
 from bidaf_plugin.data.samplers.window_budget_sampler import BatchSize
 from bidaf_plugin.modules import BiAttention
 from bidaf_plugin.modules.fusion import MlpFusion

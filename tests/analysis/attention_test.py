@@ -11,7 +11,7 @@ from bidaf_plugin.analysis.attention import (
     summarize_attention,
 )
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.data.dataset_readers.squad_json import Answer
+from bidaf_plugin.data.dataset_readers.squad_json import GoldAnswer
 from bidaf_plugin.predictors import SpanPredictor
 from tests.analysis.attention_helpers import PASSAGE, QUESTION, make_attention, tiny_predictor
 
@@ -49,7 +49,7 @@ class TestFindAttention:
 
     def test_words_answer_and_gold_answers_are_those_of_the_question(self) -> None:
         predictor = tiny_predictor()
-        gold = Answer("Ada Venn", PASSAGE.index("Ada"))
+        gold = GoldAnswer("Ada Venn", PASSAGE.index("Ada"))
         attention = find_attention(predictor, QUESTION, PASSAGE, "q7", [gold])
         assert attention.question_words == ["Who", "planted", "the", "orchard", "?"]
         words = [attention.question[start:end] for start, end in attention.question_offsets]

@@ -16,13 +16,13 @@ from bidaf_plugin.analysis.scores import (
 )
 from bidaf_plugin.analysis.squad_files import read_gold_questions
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.data.dataset_readers.squad_json import Answer, Question
+from bidaf_plugin.data.dataset_readers.squad_json import GoldAnswer, Question
 from bidaf_plugin.training.metrics import SquadEmAndF1
 from tests.helpers import REAL_DATA, needs_real_data
 
 
 def make_question(id: str, *answers: str, text: str = "Who was it?") -> Question:
-    return Question(id, text, [Answer(answer, 0) for answer in answers], not answers)
+    return Question(id, text, [GoldAnswer(answer, 0) for answer in answers], not answers)
 
 
 class TestScoreQuestions:

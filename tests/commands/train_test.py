@@ -7,7 +7,7 @@ import pytest
 from bidaf_plugin.archives import load_span_predictor
 from bidaf_plugin.commands.train import read_scored, report
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.training.experiments import train_runs
+from bidaf_plugin.training.runs import train_runs
 from tests.cloze_helpers import tiny_cloze_params
 from tests.helpers import TINY_SQUAD, tiny_params
 
@@ -24,7 +24,7 @@ class TestTrainEnsemble:
         (tmp_path / "run_2" / "metrics.json").unlink()
         calls: List[Any] = []
         monkeypatch.setattr(
-            "allennlp.commands.train.train_model",
+            "bidaf_plugin.training.runs.train_model",
             lambda params, folder, recover, **kwargs: calls.append((Path(folder).name, recover)),
         )
         assert train_runs(config, str(tmp_path), 2) == archives

@@ -1,154 +1,32 @@
 """
-Token indexers whose indices depend on nothing but the text of a word. They are found once per distinct
-word and kept in a table.
+The kinds of `WordIndexer`.
 """
 
-from collections import Counter
-from typing import Any, Callable, Dict, Iterable, Optional, Sequence, Tuple
+from typing import Iterable, List, Sequence, Tuple
 from zlib import crc32
 
 import numpy
 import torch
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import Token, TokenIndexer, Vocabulary
-from allennlp.data.token_indexers.token_indexer import IndexedTokenList
 from overrides import overrides
 
-from bidaf_plugin.data.tokenizers import Lexicon, TextTokens
-from bidaf_plugin.data.tokenizers.lexicon import TABLES_LOCK
+from bidaf_plugin.data.token_indexers.word_indexer import Counts, WordIndexer
 
-Counts = Dict[str, Dict[str, int]]
-# Words of plain lists of tokens that are remembered before the memory is emptied.
-_MAX_WORDS = 500_000
 # What `WordFormsIndexer` takes off, the longest first, so that as much as possible is taken off.
 _SUFFIXES = ("ings", "ing", "ied", "ies", "ed", "es", "ly", "s", "e", "y")
 _MIN_STEM_LENGTH = 3
 _NUM_FORMS = 3
 
-
-class WordIndexer(TokenIndexer):
-    """
-    The indices of the distinct words of a `Lexicon` are kept in a table, from which those of a text are
-    taken in one step.
-
-    # Parameters
-
-    namespace : `str`
-        The vocabulary namespace.
-    output_name : `str`
-        The name of the tensor, which is the name of an argument of the token embedder.
-    row_shape : `Tuple[int, ...]`, optional (default = `()`)
-        The shape of the indices of one word.
-    """
-
-    def __init__(self, namespace: str, output_name: str, row_shape: Tuple[int, ...] = ()) -> None:
-        super().__init__()
-        self._namespace = namespace
-        self.output_name = output_name
-        self._row_shape = row_shape
-        # For tokens that come as a plain list.
-        self._lexicon = Lexicon()
-
-    def _items(self, words: Sequence[str]) -> Iterable[str]:
-        """The vocabulary items of words, with all repetitions."""
-        raise NotImplementedError
-
-    def _make_rows(self, words: Sequence[str], vocabulary: Vocabulary) -> numpy.ndarray:
-        """The indices of each word. Shape: (num_words, ...)"""
-        raise NotImplementedError
-
-    def _settings(self) -> Tuple[Any, ...]:
-        """What the indices depend on, besides word and vocabulary."""
-        raise NotImplementedError
-
-    def count_words(self, words: Sequence[str], counter: Counts) -> None:
-        """Adds the vocabulary items of all words to `counter`."""
-        total = counter[self._namespace]
-        for item, count in Counter(self._items(words)).items():
-            total[item] += count
-
-    def table(self, lexicon: Lexicon, vocabulary: Vocabulary) -> numpy.ndarray:
-        """The indices of all words of a lexicon. Shape: (at least num_words, ...)"""
-        settings = self._settings()
-        vocabulary_size = vocabulary.get_vocab_size(self._namespace)
-        with TABLES_LOCK:
-            table = lexicon.tables.get(settings)
-            if table is None or not table.holds_for(vocabulary, vocabulary_size):
-                table = lexicon.tables[settings] = WordTable(vocabulary, vocabulary_size)
-            return table.rows(lexicon.words, self._make_rows)
-
-    @overrides
-    def count_vocab_items(self, token: Token, counter: Counts) -> None:
-        self.count_words([token.ensure_text()], counter)
-
-    @overrides(check_signature=False)
-    def tokens_to_indices(  # type: ignore[override]
-        self, tokens: Sequence[Token], vocabulary: Vocabulary
-    ) -> Dict[str, numpy.ndarray]:
-        if isinstance(tokens, TextTokens):
-            lexicon, word_numbers = tokens.lexicon, tokens.word_numbers
-        else:
-            if len(self._lexicon) >= _MAX_WORDS:
-                self._lexicon = Lexicon()
-            lexicon = self._lexicon
-            word_numbers = lexicon.numbers(token.ensure_text() for token in tokens)
-        return {self.output_name: self.table(lexicon, vocabulary).take(word_numbers, axis=0)}
-
-    @overrides
-    def get_empty_token_list(self) -> IndexedTokenList:
-        return {self.output_name: []}
-
-    @overrides
-    def as_padded_tensor_dict(
-        self, tokens: IndexedTokenList, padding_lengths: Dict[str, int]
-    ) -> Dict[str, torch.Tensor]:
-        num_tokens = padding_lengths[self.output_name]
-        indices = tokens[self.output_name][:num_tokens]
-        # Shape: (num_tokens, ...)
-        padded = numpy.zeros((num_tokens, *self._row_shape), dtype=numpy.int64)
-        if len(indices):
-            padded[: len(indices)] = indices
-        return {self.output_name: torch.from_numpy(padded)}
+# The vocabulary entry of the gap of a cloze question.
+PLACEHOLDER_NAME = "@@PLACEHOLDER@@"
+# How often each name of an entity is counted, so that no `min_count` leaves it out.
+_ALWAYS = 1 << 40
 
 
-class WordTable:
-    """
-    What a `WordIndexer` has found for the words of a `Lexicon`: a row of indices per word. It grows
-    with the lexicon, and holds for a vocabulary at the size that it had.
-    """
-
-    def __init__(self, vocabulary: Vocabulary, vocabulary_size: int) -> None:
-        self._vocabulary = vocabulary
-        self._vocabulary_size = vocabulary_size
-        self._num_words = 0
-        self._rows: Optional[numpy.ndarray] = None
-
-    def holds_for(self, vocabulary: Vocabulary, vocabulary_size: int) -> bool:
-        return self._vocabulary is vocabulary and self._vocabulary_size == vocabulary_size
-
-    def rows(
-        self,
-        words: Sequence[str],
-        make_rows: Callable[[Sequence[str], Vocabulary], numpy.ndarray],
-    ) -> numpy.ndarray:
-        """
-        The rows of `words`, which are those of the calls before and new ones behind them. One thread at a
-        time.
-        """
-        num_words = len(words)
-        if self._rows is None:
-            self._rows = make_rows(words, self._vocabulary)
-        elif num_words > self._num_words:
-            new_rows = make_rows(words[self._num_words :], self._vocabulary)
-            if num_words > len(self._rows):
-                # Twice as large, so that many small additions do not take long.
-                larger = numpy.zeros((2 * num_words, *new_rows.shape[1:]), new_rows.dtype)
-                larger[: self._num_words] = self._rows[: self._num_words]
-                self._rows = larger
-            self._rows[self._num_words : num_words] = new_rows
-        # Last, so that rows which an interrupt has left unmade are made the next time.
-        self._num_words = num_words
-        return self._rows
+def entity_name(number: int) -> str:
+    """The vocabulary entry of an entity."""
+    return f"@@ENTITY{number}@@"
 
 
 @TokenIndexer.register("word_id")
@@ -166,7 +44,7 @@ class WordIdIndexer(WordIndexer):
     """
 
     def __init__(self, namespace: str = "tokens", lowercase_tokens: bool = False) -> None:
-        super().__init__(namespace, output_name="tokens")
+        super().__init__(namespace, output_name="tokens", settings=(lowercase_tokens,))
         self._lowercase_tokens = lowercase_tokens
 
     @overrides
@@ -175,13 +53,8 @@ class WordIdIndexer(WordIndexer):
 
     @overrides
     def _make_rows(self, words: Sequence[str], vocabulary: Vocabulary) -> numpy.ndarray:
-        indices = (vocabulary.get_token_index(item, self._namespace) for item in self._items(words))
         # Shape: (num_words,)
-        return numpy.fromiter(indices, dtype=numpy.int32, count=len(words))
-
-    @overrides
-    def _settings(self) -> Tuple[Any, ...]:
-        return "word_id", self._namespace, self._lowercase_tokens
+        return _indices(self._items(words), vocabulary, self._namespace)
 
 
 @TokenIndexer.register("word_characters")
@@ -215,30 +88,22 @@ class WordCharactersIndexer(WordIndexer):
 
     @overrides
     def _make_rows(self, words: Sequence[str], vocabulary: Vocabulary) -> numpy.ndarray:
-        index_of_character = {
-            character: vocabulary.get_token_index(character, self._namespace)
-            for character in set(self._items(words))
-        }
+        characters = set(self._items(words))
         # Shape: (largest code point + 1,)
         index_of_code_point = numpy.zeros(
-            max(map(ord, index_of_character), default=0) + 1, dtype=numpy.int32
+            max(map(ord, characters), default=0) + 1, dtype=numpy.int32
         )
-        for character, index in index_of_character.items():
+        for character in characters:
+            index = vocabulary.get_token_index(character, self._namespace)
             index_of_code_point[ord(character)] = index
-        # numpy cuts and pads the words, and holds them as code points, with 0 for padding.
-        index_of_code_point[0] = 0
+        # numpy cuts and pads the words, and holds them as code points.
         code_points = numpy.array(words, dtype=f"U{self._max_word_length}").view(numpy.uint32)
         # Shape: (num_words, max_word_length)
         rows = index_of_code_point[code_points.reshape(len(words), self._max_word_length)]
-        if "\0" in index_of_character:
-            for row, word in zip(rows, words, strict=True):
-                for position, character in enumerate(word[: self._max_word_length]):
-                    row[position] = index_of_character[character]
-        return rows
-
-    @overrides
-    def _settings(self) -> Tuple[Any, ...]:
-        return "word_characters", self._namespace, self._max_word_length
+        # Shape: (num_words, 1)
+        lengths = numpy.array([[len(word)] for word in words]).reshape(-1, 1)
+        # What stands behind a word is padding; a code point of 0 in it is a character.
+        return numpy.where(numpy.arange(self._max_word_length) < lengths, rows, 0)
 
 
 @TokenIndexer.register("word_forms")
@@ -271,10 +136,6 @@ class WordFormsIndexer(WordIndexer):
         # Shape: (num_words, num_forms)
         return numpy.array(rows, dtype=numpy.int32).reshape(len(words), _NUM_FORMS)
 
-    @overrides
-    def _settings(self) -> Tuple[Any, ...]:
-        return ("word_forms",)
-
 
 def _forms(word: str) -> Tuple[str, str, str]:
     lower = word.lower()
@@ -282,3 +143,75 @@ def _forms(word: str) -> Tuple[str, str, str]:
         if lower.endswith(suffix) and len(lower) - len(suffix) >= _MIN_STEM_LENGTH:
             return word, lower, lower.removesuffix(suffix)
     return word, lower, lower
+
+
+@TokenIndexer.register("cloze_words")
+class ClozeWordsIndexer(WordIndexer):
+    """
+    One number for each word of a cloze question, like AllenNLP's `single_id`, with vocabulary entries
+    for the anonymous entities: `@@ENTITY0@@`, `@@ENTITY1@@`, ... and `@@PLACEHOLDER@@`.
+
+    They are in every vocabulary that this indexer counts for, whatever `min_count` says. No word of a
+    text becomes one of them, since words are lower-cased, and no file of word vectors has a row for
+    them, so their vectors are always trained.
+
+    The entity of a token stands in its `ent_type_`; its text is the same for all entities, so that no
+    other indexer (`word_characters`) can tell one from another.
+
+    Registered as a `TokenIndexer` with name "cloze_words".
+
+    # Parameters
+
+    namespace : `str`, optional (default = `"tokens"`)
+    num_entities : `int`, optional (default = `600`)
+        How many names there are to give to the entities of a question; the authors have 600, and the
+        richest article of CNN has 527 entities. (If a question has more, some share a name.)
+    """
+
+    def __init__(self, namespace: str = "tokens", num_entities: int = 600) -> None:
+        if num_entities < 1:
+            raise ConfigurationError(f"num_entities must be 1 or more, not {num_entities}")
+        names = [PLACEHOLDER_NAME, *map(entity_name, range(num_entities))]
+        super().__init__(namespace, "tokens", first_words=names)
+        self._num_entities = num_entities
+        self._names = frozenset(names)
+
+    @overrides
+    def words(self, tokens: Sequence[Token]) -> List[str]:
+        return [token.ent_type_ or token.ensure_text().lower() for token in tokens]
+
+    @overrides
+    def count_words(self, words: Sequence[str], counter: Counts) -> None:
+        super().count_words([word for word in words if word not in self._names], counter)
+        counts = counter[self._namespace]
+        # Every question has a placeholder.
+        if PLACEHOLDER_NAME in words and PLACEHOLDER_NAME not in counts:
+            counts.update(dict.fromkeys(self._first_words, _ALWAYS))
+
+    def entity_rows(self, vocabulary: Vocabulary) -> torch.Tensor:
+        """The index of each name of an entity. Shape: (num_entities,)"""
+        table = self.table(self._lexicon, vocabulary)
+        return torch.from_numpy(table[1 : 1 + self._num_entities]).long()
+
+    @overrides
+    def _items(self, words: Sequence[str]) -> Iterable[str]:
+        return words
+
+    @overrides
+    def _make_rows(self, words: Sequence[str], vocabulary: Vocabulary) -> numpy.ndarray:
+        known = vocabulary.get_token_to_index_vocabulary(self._namespace)
+        for word in words:
+            if word in self._names and word not in known:
+                raise ConfigurationError(
+                    f"the vocabulary lacks {word!r} in the namespace {self._namespace!r}: it must be "
+                    "made from instances of the reader 'bidaf_cloze' with the indexer 'cloze_words' and "
+                    f"'num_entities' of at least {self._num_entities}, and without "
+                    "'only_include_pretrained_words'"
+                )
+        # Shape: (num_words,)
+        return _indices(words, vocabulary, self._namespace)
+
+
+def _indices(items: Iterable[str], vocabulary: Vocabulary, namespace: str) -> numpy.ndarray:
+    indices = [vocabulary.get_token_index(item, namespace) for item in items]
+    return numpy.array(indices, dtype=numpy.int32)

@@ -1,6 +1,6 @@
 import json
 from pathlib import Path
-from typing import List
+from typing import Any, Dict, List
 
 import pytest
 
@@ -8,11 +8,10 @@ from bidaf_plugin.analysis.reproduction import PAPER_SCORES, write_comparison
 from bidaf_plugin.analysis.variants import read_measurements
 from bidaf_plugin.archives import load_span_predictor
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.training.experiments import (
+from bidaf_plugin.training.runs import (
     find_variants,
     load_configs,
     make_config,
-    seeded_configs,
     train_runs,
     train_variant,
 )
@@ -94,7 +93,7 @@ class TestStudy:
         (tmp_path / "one" / "metrics.json").unlink()
         calls: List[bool] = []
         monkeypatch.setattr(
-            "allennlp.commands.train.train_model",
+            "bidaf_plugin.training.runs.train_model",
             lambda params, folder, recover, **kwargs: calls.append(recover),
         )
         (tmp_path / "four").mkdir()
@@ -146,15 +145,23 @@ class TestStudy:
 
 
 class TestEnsemble:
-    def test_runs_differ_in_their_seeds_only(self) -> None:
+    def test_runs_differ_in_their_seeds_only(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        configs: Dict[str, Dict[str, Any]] = {}
+        monkeypatch.setattr(
+            "bidaf_plugin.training.runs.train_or_resume",
+            lambda config, folder: configs.update({Path(folder).name: config}),
+        )
         config = tiny_params("seed:: 5")
-        names, configs = zip(*seeded_configs(config, 3), strict=True)
-        assert names == ("run_1", "run_2", "run_3")
-        assert configs[0] == config
-        for number, seeded in enumerate(configs):
-            seeds = {key: seeded.pop(key) for key in ("random_seed", "numpy_seed", "pytorch_seed")}
-            assert set(seeds.values()) == {5 + number}
-            assert {**seeded, **configs[0]} == configs[0]
+        archives = train_runs(config, str(tmp_path), 3)
+        assert archives == [str(tmp_path / name / "model.tar.gz") for name in configs]
+        assert list(configs) == ["run_1", "run_2", "run_3"]
+        assert configs["run_1"] == config
+        for number, seeded in enumerate(configs.values()):
+            keys = ("random_seed", "numpy_seed", "pytorch_seed")
+            assert {seeded[key] for key in keys} == {5 + number}
+            assert {**seeded, **{key: config[key] for key in keys}} == config
 
     @pytest.mark.parametrize("is_half_written", [True, False])
     def test_an_archive_that_was_not_finished_is_made_anew(
@@ -166,7 +173,7 @@ class TestEnsemble:
             Path(archive).write_bytes(content[: len(content) // 2])
         else:
             Path(archive).unlink()
-        monkeypatch.setattr("allennlp.commands.train.train_model", None)
+        monkeypatch.setattr("bidaf_plugin.training.runs.train_model", None)
         train_runs(tiny_params(), str(tmp_path), 1)
         assert load_span_predictor(archive).predict("Who?", "It was Ada.")["best_span_str"]
         # What is whole is left alone.

@@ -11,11 +11,11 @@ from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.training.gradient_descent_trainer import DEFAULT_CALLBACKS
 
-from bidaf_plugin.upstream import (
+from bidaf_plugin.upstream import apply_upstream_fixes
+from bidaf_plugin.upstream.checkpoints import (
     AtomicCheckpointer,
     EpochSoFarCallback,
     RandomStateCallback,
-    apply_upstream_fixes,
 )
 from tests.cloze_helpers import tiny_cloze_params
 from tests.helpers import SAMPLE_V2, tiny_params
@@ -54,7 +54,7 @@ def start(state: Dict[str, Any], device: torch.device = CPU) -> RandomStateCallb
 
 
 def use_rank(monkeypatch: pytest.MonkeyPatch, rank: int) -> None:
-    module = "bidaf_plugin.upstream.callbacks"
+    module = "bidaf_plugin.upstream.checkpoints"
     monkeypatch.setattr(f"{module}.is_distributed", lambda: True)
     monkeypatch.setattr("torch.distributed.get_rank", lambda: rank)
 

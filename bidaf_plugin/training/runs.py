@@ -1,19 +1,28 @@
 """
-From config files to experiments, and from experiments to runs: the variants of a study, the members of an
-ensemble, and the paper's model on local files.
+From config files to experiments, and from experiments to runs that go on where they were interrupted, and that
+may have only so much time: the paper's model, the variants of a study, the members of an ensemble.
 """
 
 import json
 import os
+import time
+from contextlib import contextmanager
 from copy import deepcopy
+from functools import partial
 from glob import glob
+from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional
 
+from allennlp.commands.train import train_model
 from allennlp.common import Params
+from allennlp.models import archival
+from allennlp.training import TrainerCallback, gradient_descent_trainer
+from overrides import overrides
 
-from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.training.resumable import train_or_resume
+from bidaf_plugin.archives.config_check import read_plain_json
+from bidaf_plugin.common.errors import DAMAGES, DataError
+from bidaf_plugin.common.tar_files import read_tar_gz
 
 VARIANTS_FOLDER = "training_configs/variants"
 _SECONDS_BETWEEN_CHECKPOINTS = 300
@@ -88,20 +97,16 @@ def find_variants(arguments: List[str]) -> Dict[str, str]:
         elif os.path.isfile(named):
             paths.append(named)
         else:
-            known = sorted(glob(os.path.join(VARIANTS_FOLDER, "*.jsonnet")))
+            known = sorted(path.stem for path in Path(VARIANTS_FOLDER).glob("*.jsonnet"))
             raise DataError(
-                f"there is no variant {argument!r}; known are: {', '.join(map(_name, known)) or 'none'}"
+                f"there is no variant {argument!r}; known are: {', '.join(known) or 'none'}"
             )
     if not paths:
         raise DataError(f"there are no *.jsonnet files in {', '.join(arguments)}")
-    names = [_name(path) for path in paths]
+    names = [Path(path).stem for path in paths]
     if len(set(names)) < len(names):
         raise DataError(f"two of the variants have the same name: {', '.join(sorted(names))}")
     return dict(zip(names, paths, strict=True))
-
-
-def _name(path: str) -> str:
-    return os.path.splitext(os.path.basename(path))[0]
 
 
 def load_configs(variants: Dict[str, str], overrides: str = "") -> Dict[str, Dict[str, Any]]:
@@ -146,17 +151,100 @@ def train_runs(config: Dict[str, Any], folder: str, number: int) -> List[str]:
     if config.get("model", {}).get("output_layer", {}).get("type", "span") != "span":
         raise DataError("only models with the output layer 'span' can be put together")
     archives = []
-    for name, seeded in seeded_configs(config, number):
-        print(f"[{name.removeprefix('run_')}/{number}] {name}", flush=True)
-        train_or_resume(seeded, os.path.join(folder, name))
-        archives.append(os.path.join(folder, name, "model.tar.gz"))
+    for run in range(number):
+        seeds = {seed: config.get(seed, _DEFAULT_SEED) + run for seed in _SEEDS}
+        run_folder = os.path.join(folder, f"run_{run + 1}")
+        print(f"[{run + 1}/{number}] run_{run + 1}", flush=True)
+        train_or_resume({**config, **seeds}, run_folder)
+        archives.append(os.path.join(run_folder, "model.tar.gz"))
     return archives
 
 
-def seeded_configs(config: Dict[str, Any], number: int) -> Iterator[Tuple[str, Dict[str, Any]]]:
-    """The names of the runs and their configs, which differ in their seeds only."""
-    for run in range(number):
-        seeded = deepcopy(config)
-        for seed in _SEEDS:
-            seeded[seed] = config.get(seed, _DEFAULT_SEED) + run
-        yield f"run_{run + 1}", seeded
+def train_or_resume(params: Dict[str, Any], folder: str, minutes: Optional[float] = None) -> None:
+    """
+    Trains, or goes on where an earlier call was interrupted; a finished run is left alone. What was
+    begun with other settings does not pass for the same.
+
+    # Parameters
+
+    params : `Dict[str, Any]`
+        The experiment.
+    folder : `str`
+        Where the run goes. It has a model.tar.gz afterwards: of the best weights so far, if the time was
+        up.
+    minutes : `float`, optional (default = `None`)
+        How long to train; None for as long as it takes.
+    """
+    config_path = os.path.join(folder, "config.json")
+    is_begun = os.path.exists(config_path)
+    if is_begun and read_plain_json(config_path) != params:
+        raise DataError(
+            f"{folder} was begun with other settings (see its config.json): use another folder, or "
+            "remove it"
+        )
+    if os.path.exists(os.path.join(folder, "metrics.json")):
+        if not _is_whole(os.path.join(folder, "model.tar.gz")):
+            # Training had ended, and was interrupted while AllenNLP wrote the archive.
+            archival.archive_model(folder)
+        return
+    try:
+        with _time_budget(minutes):
+            train_model(
+                Params(deepcopy(params)), folder, recover=is_begun, file_friendly_logging=True
+            )
+    except OutOfTime:
+        if not os.path.exists(os.path.join(folder, "best.th")):
+            raise DataError(
+                f"{folder}: there was no time for a single score; run again to go on"
+            ) from None
+        archival.archive_model(folder)
+
+
+def _is_whole(archive_path: str) -> bool:
+    """Whether an archive can be read to its end."""
+    try:
+        return len(list(read_tar_gz(archive_path, archive_path))) > 0
+    except (*DAMAGES, OSError, DataError):
+        return False
+
+
+class OutOfTime(Exception):
+    """Training ended because its time was up. It can be taken up again from the last checkpoint."""
+
+
+class TimeBudgetCallback(TrainerCallback):
+    """
+    Ends training, by `OutOfTime`, where one more epoch would not fit into the minutes that are left. Only
+    whole epochs count, because only they end with a score.
+    """
+
+    def __init__(self, serialization_dir: str, minutes: float) -> None:
+        super().__init__(serialization_dir)
+        self._deadline = time.monotonic() + 60 * minutes
+        self._epoch_start = time.monotonic()
+        self._is_over = False
+
+    @overrides(check_signature=False)
+    def on_epoch(self, *args: Any, **kwargs: Any) -> None:
+        now = time.monotonic()
+        duration, self._epoch_start = now - self._epoch_start, now
+        self._is_over = now + duration > self._deadline
+
+    @overrides(check_signature=False)
+    def on_batch(self, *args: Any, is_training: bool, **kwargs: Any) -> None:
+        # Not at the end of the epoch, which AllenNLP saves only after `on_epoch`.
+        if self._is_over and is_training:
+            raise OutOfTime
+
+
+@contextmanager
+def _time_budget(minutes: Optional[float]) -> Iterator[None]:
+    """For all training inside. (Not through the config, which stays the same when training goes on.)"""
+    callbacks = gradient_descent_trainer.DEFAULT_CALLBACKS
+    try:
+        if minutes is not None:
+            callback = partial(TimeBudgetCallback, minutes=minutes)
+            gradient_descent_trainer.DEFAULT_CALLBACKS = (*callbacks, callback)
+        yield
+    finally:
+        gradient_descent_trainer.DEFAULT_CALLBACKS = callbacks
