@@ -5,33 +5,27 @@ sort wrong answers into them, and what they found.
 
 import csv
 import io
+import os
 from os import PathLike
 from typing import Dict, List, NamedTuple, Optional, Sequence, Union
 
-from bidaf_plugin.analysis.html import render
-from bidaf_plugin.analysis.tables import FORMULA, align_columns
+from bidaf_plugin.analysis.formats import FORMULA, align_columns, render, write_csv
 from bidaf_plugin.analysis.wrong_answers import AnsweredQuestion
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.data.dataset_readers.squad_json import read_bytes
 
 COLUMNS = ("id", "class", "note", "question", "prediction", "answers", "overlap", "passage")
 
 
 class ErrorClass(NamedTuple):
-    """
-    # Parameters
-
-    name : `str`
-    paper_percent : `int`
-        How many of 50 wrong answers of the paper's model are of this class, in percent.
-    meaning : `str`
-    question, prediction, answer : `str`
-        The paper's example.
-    """
+    """Why an answer may be wrong."""
 
     name: str
+    # How many of 50 wrong answers of the paper's model are of this class.
     paper_percent: int
     meaning: str
+    # The paper's example.
     question: str
     prediction: str
     answer: str
@@ -119,23 +113,33 @@ def sheet_rows(sample: Sequence[AnsweredQuestion]) -> List[Dict[str, str]]:
             "class": IMPRECISE_BOUNDARIES.name if item.has_overlap else "",
             "note": "",
             "question": item.question,
-            "prediction": item.prediction,
+            "prediction": item.prediction or "",
             "answers": " | ".join(item.answers),
             "overlap": "yes" if item.has_overlap else "no",
-            "passage": "".join(stretch.text for stretch in item.passage),
+            "passage": item.passage_text,
         }
         for item in sample
     ]
 
 
-def sheet_as_html(sample: Sequence[AnsweredQuestion], title: str, description: str) -> str:
+def write_sheet(sample: Sequence[AnsweredQuestion], description: str, folder: str) -> List[str]:
+    """Writes the sheet as a page and as CSV, and returns their paths."""
+    os.makedirs(folder, exist_ok=True)
+    paths = [os.path.join(folder, "errors.html"), os.path.join(folder, "errors.csv")]
+    write_atomically(paths[0], sheet_as_html(sample, description))
+    rows = [list(row.values()) for row in sheet_rows(sample)]
+    write_csv(paths[1], [COLUMNS, *rows], for_spreadsheets=True)
+    return paths
+
+
+def sheet_as_html(sample: Sequence[AnsweredQuestion], description: str) -> str:
     """
     A page to read, tick and download the filled sheet from. When it is closed it keeps what was ticked, under
     the `description`, which says where the sample comes from.
     """
     return render(
         "errors.html",
-        title=title,
+        title="Error analysis",
         description=description,
         sample=sample,
         classes=ERROR_CLASSES,
@@ -152,11 +156,8 @@ def sheet_as_html(sample: Sequence[AnsweredQuestion], title: str, description: s
 
 def read_sheet(path: Union[str, PathLike]) -> ErrorCounts:
     """
-    Counts the classes of a filled sheet. Spreadsheet programs write it with commas, semicolons or tabs.
-
-    # Raises
-
-    `DataError`, which names the line if a class is none of the six.
+    Counts the classes of a filled sheet, with a `DataError` that names the line if one is none of the six.
+    Spreadsheet programs write it with commas, semicolons or tabs.
     """
     try:
         text = read_bytes(path).decode("utf-8-sig")

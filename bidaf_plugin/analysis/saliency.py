@@ -14,9 +14,7 @@ from allennlp.data import Instance
 from allennlp.interpret import SaliencyInterpreter
 from allennlp.predictors import Predictor
 
-from bidaf_plugin.analysis.attention_files import file_name
-from bidaf_plugin.analysis.html import render
-from bidaf_plugin.analysis.tables import align_columns
+from bidaf_plugin.analysis.formats import align_columns, file_name, render
 from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.data.fields.windowed_text_field import WindowedTextField
 
@@ -25,28 +23,17 @@ METHODS = ("simple-gradient", "integrated-gradient", "smooth-gradient")
 
 
 class SalientWord(NamedTuple):
-    """
-    before : `str`
-        What stands between the word before and this one.
-    word : `str`
-    score : `float`
-        The scores of a text are not negative and sum to 1 (or are all 0, if nothing matters).
-    """
+    """A word of a text, and how much it matters."""
 
+    # What stands between the word before and this one.
     before: str
     word: str
+    # The scores of a text are not negative and sum to 1 (or are all 0, if nothing matters).
     score: float
 
 
 class Saliency(NamedTuple):
-    """
-    method : `str`
-        One of `METHODS`.
-    answer : `str`
-        What the scores explain: the model's answer.
-    question : `List[SalientWord]`
-    passage : `List[SalientWord]`
-    """
+    """By one of `METHODS`, how much each word matters to an answer, that of the model."""
 
     method: str
     answer: str
@@ -65,18 +52,10 @@ def find_saliency(
     predictor: Predictor, record: JsonDict, method: str = METHODS[0], seed: int = 0
 ) -> Saliency:
     """
-    # Parameters
-
-    predictor : `Predictor`
-        A `SpanPredictor` or a `ClozePredictor`.
-    record : `JsonDict`
-        What the predictor takes: a `question` and a `passage`.
-    method : `str`, optional (default = `"simple-gradient"`)
-        One of `METHODS`: the gradient of the loss times the vector of the word; its integral on the way
-        from zero vectors ([Sundararajan et al., 2017](https://arxiv.org/abs/1703.01365)); or the
-        gradient averaged over noise ([Smilkov et al., 2017](https://arxiv.org/abs/1706.03825)).
-    seed : `int`, optional (default = `0`)
-        For the noise.
+    For the answer of a `SpanPredictor` or a `ClozePredictor` to a `question` on a `passage`. The score of a word
+    is the gradient of the loss times its vector; the integral of that on the way from zero vectors
+    ([Sundararajan et al., 2017](https://arxiv.org/abs/1703.01365)); or the gradient averaged over noise
+    ([Smilkov et al., 2017](https://arxiv.org/abs/1706.03825)), which the seed decides.
     """
     instance = predictor._json_to_instance(record)
     answer = predictor.predict_json(record)

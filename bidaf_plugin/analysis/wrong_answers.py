@@ -4,6 +4,7 @@ Answers that are no exact match, with what people need to see why.
 
 import random
 import re
+from dataclasses import dataclass
 from itertools import groupby
 from typing import List, Mapping, NamedTuple, Sequence, Tuple
 
@@ -23,33 +24,20 @@ class MarkedText(NamedTuple):
     kind: str
 
 
-class AnsweredQuestion(NamedTuple):
-    """
-    A question, the gold answers and what was predicted.
+@dataclass(frozen=True)
+class AnsweredQuestion(QuestionScore):
+    """A question that has a prediction, with its passage."""
 
-    # Parameters
-
-    id, question, prediction : `str`
-    answers : `List[str]`
-        The gold answers, each once.
-    em, f1 : `float`
-        From 0 to 1.
-    passage : `List[MarkedText]`
-        Its stretches, in order.
-    has_overlap : `bool`
-        Whether the prediction overlaps with a gold answer in the passage. A prediction file does not
-        say where an answer was found, so any place in the passage where it stands will do; if there is
-        none, words in common will.
-    """
-
-    id: str
-    question: str
-    prediction: str
-    answers: List[str]
-    em: float
-    f1: float
+    # Its stretches, in order.
     passage: List[MarkedText]
+    # Whether the prediction overlaps with a gold answer in the passage. A prediction file does not say where an
+    # answer was found, so any place in the passage where it stands will do; if there is none, words in common
+    # will.
     has_overlap: bool
+
+    @property
+    def passage_text(self) -> str:
+        return "".join(text for text, _ in self.passage)
 
 
 def answered_questions(
@@ -74,20 +62,14 @@ def draw_sample(
 
 
 def _mark(passage: str, question: Question, score: QuestionScore) -> AnsweredQuestion:
-    prediction = score.prediction or ""
     gold = [(answer.start, answer.end) for answer in question.answers]
-    predicted = find_text(prediction, passage)
+    predicted = find_text(score.prediction or "", passage)
     overlapping = [span for span in predicted if any(_overlap(span, other) for other in gold)]
     return AnsweredQuestion(
-        question.id,
-        question.text,
-        prediction,
-        list(dict.fromkeys(score.answers)),
-        score.em,
-        score.f1,
+        **vars(score),
         # Of several places where it stands, those at a gold answer are the likely ones.
-        mark_passage(passage, gold, overlapping or predicted),
-        bool(overlapping) or (not predicted and score.f1 > 0),
+        passage=mark_passage(passage, gold, overlapping or predicted),
+        has_overlap=bool(overlapping) or (not predicted and score.f1 > 0),
     )
 
 

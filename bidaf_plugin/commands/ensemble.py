@@ -1,25 +1,9 @@
 import argparse
 from typing import List, Optional, Sequence
 
-from overrides import overrides
-
-from bidaf_plugin.analysis.ensemble import (
-    EnsembleAnswers,
-    NbestEnsemble,
-    answer_together,
-    format_scores,
-    score_together,
-)
-from bidaf_plugin.analysis.prediction_files import (
-    first_answers,
-    is_nbest_file,
-    path_beside,
-    read_nbest,
-    write_predictions,
-)
-from bidaf_plugin.analysis.squad_files import has_gold_answers, passages_of, read_paragraphs
+from bidaf_plugin.analysis import answering, files
 from bidaf_plugin.archives.ensemble import check_members, write_ensemble_archive
-from bidaf_plugin.commands.action import Action, add_model_options
+from bidaf_plugin.commands.action import Action, add_model_options, add_output
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.folders import check_can_be_written
 from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
@@ -53,13 +37,12 @@ class Ensemble(Action):
              allennlp bidaf ensemble results/runs/*/predictions.nbest.json.gz --data dev-v1.1.json --rule all
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "archives", metavar="ARCHIVE", nargs="*", help="models, model.tar.gz, or .nbest.json"
         )
         parser.add_argument("--data", help="a SQuAD file, with or without answers")
-        parser.add_argument("-o", "--output", metavar="OUT", help="the file to write")
+        add_output(parser, "OUT", "the file to write", required=False)
         parser.add_argument("--rule", default="votes", help="see above, or 'all'")
         parser.add_argument(
             "--one-at-a-time", action="store_true", help="never hold two models in memory"
@@ -73,11 +56,10 @@ class Ensemble(Action):
         )
         add_model_options(parser)
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
         check_members(args.archives)
-        is_of_nbest = any(map(is_nbest_file, args.archives))
-        rules = find_rules(args.rule, NbestEnsemble.RULES if is_of_nbest else None)
+        is_of_nbest = any(map(files.is_nbest_file, args.archives))
+        rules = find_rules(args.rule, answering.NbestEnsemble.RULES if is_of_nbest else None)
         if is_of_nbest:
             _check_nbest(args)
         if args.data is None and args.archive is None:
@@ -108,10 +90,10 @@ def find_rules(name: str, possible: Optional[Sequence[str]] = None) -> List[str]
 
 
 def _answer(args: argparse.Namespace, rules: List[str]) -> None:
-    paragraphs = read_paragraphs(args.data)
-    if args.output is None and not has_gold_answers(paragraphs):
+    paragraphs = files.read_paragraphs(args.data)
+    if args.output is None and not files.has_gold_answers(paragraphs):
         raise DataError(f"{args.data} has no answers to score against: give -o for the predictions")
-    answers = answer_together(
+    answers = answering.answer_together(
         args.archives,
         paragraphs,
         rules,
@@ -123,7 +105,7 @@ def _answer(args: argparse.Namespace, rules: List[str]) -> None:
 
 
 def _check_nbest(args: argparse.Namespace) -> None:
-    other = next((path for path in args.archives if not is_nbest_file(path)), None)
+    other = next((path for path in args.archives if not files.is_nbest_file(path)), None)
     if other is not None:
         raise DataError(f"{other} is no file of n-best answers (.nbest.json), as others are")
     for option in ("archive", "max_answer_length"):
@@ -132,19 +114,19 @@ def _check_nbest(args: argparse.Namespace) -> None:
 
 
 def _answer_from_nbest(args: argparse.Namespace, rules: List[str]) -> None:
-    paragraphs = read_paragraphs(args.data)
-    passages = passages_of(paragraphs)
-    members = [read_nbest(path) for path in args.archives]
+    paragraphs = files.read_paragraphs(args.data)
+    passages = files.passages_of(paragraphs)
+    members = [files.read_nbest(path) for path in args.archives]
     single = {
-        path: first_answers(path, member, passages)
+        path: files.first_answers(path, member, passages)
         for path, member in zip(args.archives, members, strict=True)
     }
-    ensemble = NbestEnsemble(members)
+    ensemble = answering.NbestEnsemble(members)
     together = {
         rule: {id: ensemble.answer(rule, id, passage) for id, passage in passages.items()}
         for rule in rules
     }
-    _show(args, EnsembleAnswers(single, together), paragraphs)
+    _show(args, answering.EnsembleAnswers(single, together), paragraphs)
     if "spans" in rules:
         known = ensemble.probability_known()
         print(
@@ -153,12 +135,12 @@ def _answer_from_nbest(args: argparse.Namespace, rules: List[str]) -> None:
 
 
 def _show(
-    args: argparse.Namespace, answers: EnsembleAnswers, paragraphs: Sequence[Paragraph]
+    args: argparse.Namespace, answers: answering.EnsembleAnswers, paragraphs: Sequence[Paragraph]
 ) -> None:
-    scores = score_together(answers, paragraphs)
+    scores = answering.score_together(answers, paragraphs)
     if scores:
-        print(format_scores(scores))
+        print(answering.format_scores(scores))
     for rule, predictions in answers.together.items() if args.output else ():
-        path = args.output if len(answers.together) == 1 else path_beside(args.output, rule)
-        write_predictions(path, predictions)
+        path = args.output if len(answers.together) == 1 else files.path_beside(args.output, rule)
+        files.write_json(path, predictions)
         print(f"wrote {path}")

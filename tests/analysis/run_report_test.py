@@ -6,6 +6,7 @@ import numpy
 import pytest
 
 from bidaf_plugin.analysis.attention import AttentionSummary
+from bidaf_plugin.analysis.files import read_gold_paragraphs
 from bidaf_plugin.analysis.run_report import (
     count_parameters,
     draw_charts,
@@ -14,7 +15,6 @@ from bidaf_plugin.analysis.run_report import (
     report_as_html,
     tabulate_epochs,
 )
-from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
 from bidaf_plugin.analysis.training_run import read_run
 from tests.analysis.run_helpers import write_run
 from tests.analysis.squad_helpers import PASSAGE, squad, write

@@ -1,9 +1,10 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import List
 
 import pytest
 
-from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
+from bidaf_plugin.analysis.files import read_gold_paragraphs
 from bidaf_plugin.analysis.wrong_answers import (
     AnsweredQuestion,
     Span,
@@ -25,13 +26,13 @@ def answer(folder: Path, prediction: str, *gold: str) -> AnsweredQuestion:
 class TestAnsweredQuestions:
     def test_what_there_is_to_see(self, tmp_path: Path) -> None:
         item = answer(tmp_path, "built the mill", "Ada Orn", "Ada Orn built", "Ada Orn")
-        assert item.answers == ["Ada Orn", "Ada Orn built"]
+        assert item.answers == ("Ada Orn", "Ada Orn built")
         assert (item.em, item.f1) == (0, pytest.approx(2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3)))
         assert item.has_overlap
         assert [tuple(stretch) for stretch in item.passage[:3]] == [
             ("Ada Orn ", "right"), ("built", "both"), (" the mill", "wrong"),
         ]  # fmt: skip
-        assert "".join(stretch.text for stretch in item.passage) == PASSAGE
+        assert item.passage_text == PASSAGE
 
     @pytest.mark.parametrize(
         "prediction, gold, has_overlap",
@@ -54,7 +55,7 @@ class TestAnsweredQuestions:
 
     def test_a_question_without_an_answer(self, tmp_path: Path) -> None:
         item = answer(tmp_path, "the mill")
-        assert item.answers == [] and not item.has_overlap and item.em == 0
+        assert item.answers == () and not item.has_overlap and item.em == 0
 
 
 class TestFindText:
@@ -88,7 +89,7 @@ class TestMarkPassage:
 class TestDrawSample:
     def test_the_seed_decides_and_the_order_stays(self, tmp_path: Path) -> None:
         item = answer(tmp_path, "x", "Ada Orn")
-        questions = [item._replace(id=str(number)) for number in range(100)]
+        questions = [replace(item, id=str(number)) for number in range(100)]
         drawn = [question.id for question in draw_sample(questions, 10, seed=1)]
         assert len(set(drawn)) == 10 and drawn == sorted(drawn, key=int)
         assert drawn == [question.id for question in draw_sample(questions, 10, seed=1)]
