@@ -3,17 +3,18 @@ Models answer the questions of a file: one alone, or several together.
 """
 
 from itertools import islice
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from allennlp.common.tqdm import Tqdm
 from allennlp.common.util import JsonDict, lazy_groups_of
 
 from bidaf_plugin.analysis.files import (
+    first_answers,
     has_gold_answers,
-    path_beside,
+    passages_of,
     questions_of,
+    read_nbest,
     records_of,
-    write_json,
 )
 from bidaf_plugin.analysis.formats import align_columns
 from bidaf_plugin.analysis.scores import mean_em, mean_f1, score_questions
@@ -33,6 +34,8 @@ from bidaf_plugin.predictors.span_predictor import SpanPredictor
 _QUESTIONS_AT_ONCE = 2_000
 # So many spans of each question are kept for other programs.
 _NUM_SPANS = 10
+# What can be done with them alone.
+NBEST_RULES = ("votes", "spans")
 
 
 def answer_paragraphs(
@@ -46,28 +49,9 @@ def answer_paragraphs(
     answers: List[JsonDict] = []
     with Tqdm.tqdm(total=len(records), unit=" questions", mininterval=0.5) as progress:
         for group in lazy_groups_of(records, _QUESTIONS_AT_ONCE):
-            of_group: Dict[int, JsonDict] = {}
             questions = predictor.make_questions(group)
-            for indices, batch_answers in predictor.predict_batches(questions, batch_size):
-                of_group.update(zip(indices, batch_answers, strict=True))
-                progress.update(len(indices))
-            answers += [of_group[index] for index in range(len(group))]
+            answers += predictor.predict_questions(questions, batch_size, progress.update)
     return answers
-
-
-def write_answers(path: str, answers: Sequence[JsonDict]) -> List[str]:
-    """
-    Writes the records of answers as an official prediction file, and beside it what else they have:
-    `n_best` lists and no-answer probabilities. The prediction file is written last: if it is there, all
-    are. Returns the paths of the files.
-    """
-    paths = []
-    for key, kind in (("n_best", "nbest"), ("no_answer_probability", "na_prob")):
-        if answers and key in answers[0]:
-            paths.append(path_beside(path, kind))
-            write_json(paths[-1], {answer["id"]: answer[key] for answer in answers})
-    write_json(path, {answer["id"]: answer["best_span_str"] for answer in answers})
-    return [*paths, path]
 
 
 def find_best_spans(
@@ -178,36 +162,40 @@ def _answer_group(
             found[id] = rule.best(distributions, passage).text(passage)
 
 
-class NbestEnsemble:
+def answer_from_nbest(
+    paths: Sequence[str], paragraphs: Sequence[Paragraph], rules: Sequence[str]
+) -> Tuple[EnsembleAnswers, float]:
     """
-    Several models answer together, of which only the most probable spans are known: `members` are from
-    `read_nbest`.
+    The same from files of n-best answers by some of `NBEST_RULES`, and how much of all probability is in them, on
+    average.
 
     - `votes` is what it is with the models themselves.
     - `spans` is so as long as the best span is among those of each model. What a model gives to others counts
-      as 0; `probability_known` says how much that is.
+      as 0.
     """
+    passages = passages_of(paragraphs)
+    members = {path: read_nbest(path) for path in paths}
+    answers = EnsembleAnswers(
+        {path: first_answers(path, member, passages) for path, member in members.items()},
+        {rule: {} for rule in rules},
+    )
+    for id, passage in passages.items():
+        of_members = [member[id] for member in members.values() if id in member]
+        for rule, found in answers.together.items():
+            found[id] = combine_nbest(rule, of_members, passage)
+    known = [
+        min(sum(candidate.confidence for candidate in candidates), 1.0)
+        for member in members.values()
+        for candidates in member.values()
+    ]
+    return answers, sum(known) / max(len(known), 1)
 
-    RULES = ("votes", "spans")
 
-    def __init__(self, members: Sequence[Mapping[str, Sequence[Candidate]]]) -> None:
-        self._members = members
-
-    def answer(self, rule: str, id: str, passage: str) -> str:
-        """The answer to a question, empty for none."""
-        of_members = [member[id] for member in self._members if id in member]
-        if not of_members:
-            return ""
-        return (_vote if rule == "votes" else _add_up)(of_members, passage).text(passage)
-
-    def probability_known(self) -> float:
-        """The share of all probability that the spans of the members have, on average."""
-        sums = [
-            min(sum(candidate.confidence for candidate in candidates), 1.0)
-            for member in self._members
-            for candidates in member.values()
-        ]
-        return sum(sums) / max(len(sums), 1)
+def combine_nbest(rule: str, of_members: Sequence[Sequence[Candidate]], passage: str) -> str:
+    """The answer of several models to a question, empty for none."""
+    if not of_members:
+        return ""
+    return (_vote if rule == "votes" else _add_up)(of_members, passage).text(passage)
 
 
 def _vote(of_members: Sequence[Sequence[Candidate]], passage: str) -> Candidate:
@@ -245,6 +233,4 @@ def score_together(
 
 def format_scores(scores: Sequence[EnsembleScore]) -> str:
     """A table as plain text."""
-    rows = [["answers of", "EM", "F1"]]
-    rows += [[score.answers_of, f"{score.em:.2f}", f"{score.f1:.2f}"] for score in scores]
-    return align_columns(rows)
+    return align_columns([["answers of", "EM", "F1"], *scores])

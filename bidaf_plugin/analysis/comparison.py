@@ -10,7 +10,12 @@ from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 from scipy.stats import binomtest
 
 from bidaf_plugin.analysis.formats import align_columns
-from bidaf_plugin.analysis.score_report import Difference, FileScores, compare_files
+from bidaf_plugin.analysis.score_report import (
+    Difference,
+    FileScores,
+    breakdown_rows,
+    compare_files,
+)
 from bidaf_plugin.analysis.scores import mean_em, mean_f1
 from bidaf_plugin.training.metrics.squad_em_and_f1 import normalize_answer
 
@@ -119,43 +124,29 @@ def _kappa(both: int, only_first: int, only_second: int, neither: int) -> float:
     return 1.0 if by_chance == 1 else (observed - by_chance) / (1 - by_chance)
 
 
-def first_word_rows(comparison: Comparison) -> List[List[Any]]:
-    """For each word, and for all others together, the scores of all systems."""
-    scores = [f"{name} {score}" for name in comparison.systems for score in ("EM", "F1")]
-    rows: List[List[Any]] = [["first word", "questions", *scores]]
-    breakdowns = [system.breakdown["first word"] for system in comparison.systems.values()]
-    for groups in zip(*breakdowns, strict=True):
-        numbers = [number for group in groups for number in (group.em, group.f1)]
-        rows.append([groups[0].label, groups[0].num_questions, *numbers])
-    return rows
-
-
 def as_text(comparison: Comparison) -> str:
     """What people want to know, for the screen."""
     names = list(comparison.systems)
     # Letters in place of names that would make lines too long.
     labels = names if max(map(len, names)) <= _LONGEST_LABEL else ["A", "B", "C"][: len(names)]
-    systems = [["system", "questions", "missing", "EM", "F1"]]
+    systems: List[List[Any]] = [["system", "questions", "missing", "EM", "F1"]]
     for label, (name, system) in zip(labels, comparison.systems.items(), strict=True):
-        counts = [len(system.questions), len(system.missing)]
-        scores = [mean_em(system.questions), mean_f1(system.questions)]
         title = name if label == name else f"{label}  {name}"
-        systems.append([title, *(f"{n:,}" for n in counts), *(f"{n:.2f}" for n in scores)])
+        scores = [mean_em(system.questions), mean_f1(system.questions)]
+        systems.append([title, len(system.questions), len(system.missing), *scores])
 
-    regions = [["answered correctly by", "questions", "percent"]]
+    regions: List[List[Any]] = [["answered correctly by", "questions", "percent"]]
     # What all have in common first, what none has last.
     for region in sorted(comparison.regions, key=lambda region: (-sum(region), *map(int, region))):
         right = list(compress(labels, region))
         title = " and ".join(right) + (" only" if len(right) < len(region) else "")
         count = comparison.regions[region]
         share = 100 * count / comparison.num_questions
-        regions.append([title if right else "none", f"{count:,}", f"{share:.2f}"])
+        regions.append([title if right else "none", count, share])
 
-    scores_of_labels = [f"{label} {score}" for label in labels for score in ("EM", "F1")]
-    words = [["first word", "questions", *scores_of_labels]]
-    for word, count, *numbers in first_word_rows(comparison)[1:]:
-        words.append([word, f"{count:,}", *(f"{number:.2f}" for number in numbers)])
-
+    words = breakdown_rows(
+        "first word", dict(zip(labels, comparison.systems.values(), strict=True))
+    )
     label_of = dict(zip(names, labels, strict=True))
     pairs = [_describe_pair(p, label_of[p.first], label_of[p.second]) for p in comparison.pairs]
     tables = [align_columns(rows) for rows in (systems, regions, words)]

@@ -8,7 +8,7 @@ from typing import Any, Dict, List
 
 from matplotlib.figure import Figure
 
-from bidaf_plugin.analysis.comparison import Comparison, Pair, first_word_rows
+from bidaf_plugin.analysis.comparison import Comparison, Pair
 from bidaf_plugin.analysis.figures import (
     COLORS,
     add_legend,
@@ -19,7 +19,7 @@ from bidaf_plugin.analysis.figures import (
 )
 from bidaf_plugin.analysis.files import write_json
 from bidaf_plugin.analysis.formats import write_csv
-from bidaf_plugin.analysis.score_report import Difference
+from bidaf_plugin.analysis.score_report import Difference, breakdown_rows
 from bidaf_plugin.analysis.scores import NUM_FIRST_WORDS
 from bidaf_plugin.analysis.venn import draw_venn
 
@@ -36,7 +36,7 @@ def write_comparison(comparison: Comparison, data: str, folder: str, score: str)
         regions.append([*map(int, region), count, 100 * count / comparison.num_questions])
     tables = {
         "venn": regions,
-        "first_words": first_word_rows(comparison),
+        "first_words": breakdown_rows("first word", comparison.systems),
         "agreement": _agreement_rows(comparison),
         "questions": _question_rows(comparison),
     }

@@ -18,82 +18,26 @@ from bidaf_plugin.data.dataset_readers.squad_json import read_bytes
 COLUMNS = ("id", "class", "note", "question", "prediction", "answers", "overlap", "passage")
 
 
-class ErrorClass(NamedTuple):
-    """Why an answer may be wrong."""
-
-    name: str
-    # How many of 50 wrong answers of the paper's model are of this class.
-    paper_percent: int
-    meaning: str
-    # The paper's example.
-    question: str
-    prediction: str
-    answer: str
-
-
-ERROR_CLASSES = (
-    ErrorClass(
-        "Imprecise answer boundaries",
-        50,
-        "It is the right place, but the answer begins or ends too early or too late.",
-        "Which articles of the Free Movement of Workers Regulation set out the primary provisions on "
-        "equal treatment of workers?",
-        "1 to 7",
-        "articles 1 to 7",
-    ),
-    ErrorClass(
-        "Syntactic complications and ambiguities",
-        28,
-        "How the words of the sentence or of the question belong together was misunderstood.",
-        "What was later discovered written by Luther?",
-        "A piece of paper",
-        "his last statement",
-    ),
-    ErrorClass(
-        "Paraphrase problems",
-        14,
-        "The question says in other words what the passage says.",
-        "What is the first model of education, in the Australian system?",
-        "three-tier",
-        "primary education",
-    ),
-    ErrorClass(
-        "External knowledge",
-        4,
-        "The answer takes knowledge that is not in the passage.",
-        "If Roman numerals were used in the naming of the 50th Super Bowl, which one would have been "
-        "used?",
-        "Super Bowl 50",
-        "L",
-    ),
-    ErrorClass(
-        "Multi-sentence",
-        2,
-        "The answer takes more than one sentence of the passage.",
-        "What set the stage for Merits role in NSFNET",
-        "All of this set the stage for Merit 's role in the NSFNET project starting in the mid-1980s",
-        "Ethernet attached hosts, and eventually TCP/IP and additional public universities in Michigan "
-        "join the network",
-    ),
-    ErrorClass(
-        "Incorrect preprocessing",
-        2,
-        "The tokenizer did not cut where the answer begins or ends.",
-        "John Mayow died in what year?",
-        "1641-1679",
-        "1679",
-    ),
-)
-IMPRECISE_BOUNDARIES = ERROR_CLASSES[0]
+# How many of 50 wrong answers of the paper's model are of each class, in percent. What the classes mean, with the
+# paper's examples, is in the template of the page.
+ERROR_CLASSES = {
+    "Imprecise answer boundaries": 50,
+    "Syntactic complications and ambiguities": 28,
+    "Paraphrase problems": 14,
+    "External knowledge": 4,
+    "Multi-sentence": 2,
+    "Incorrect preprocessing": 2,
+}
+IMPRECISE_BOUNDARIES = next(iter(ERROR_CLASSES))
 
 
-def find_error_class(text: str) -> Optional[ErrorClass]:
+def find_error_class(text: str) -> Optional[str]:
     """The class that somebody means: by its name, the beginning of it, or its number, 1 to 6."""
     text = text.strip().lower()
     found = [
-        error_class
-        for number, error_class in enumerate(ERROR_CLASSES, start=1)
-        if text and (error_class.name.lower().startswith(text) or text == str(number))
+        name
+        for number, name in enumerate(ERROR_CLASSES, start=1)
+        if text and (name.lower().startswith(text) or text == str(number))
     ]
     return found[0] if len(found) == 1 else None
 
@@ -110,7 +54,7 @@ def sheet_rows(sample: Sequence[AnsweredQuestion]) -> List[Dict[str, str]]:
     return [
         {
             "id": item.id,
-            "class": IMPRECISE_BOUNDARIES.name if item.has_overlap else "",
+            "class": IMPRECISE_BOUNDARIES if item.has_overlap else "",
             "note": "",
             "question": item.question,
             "prediction": item.prediction or "",
@@ -143,13 +87,13 @@ def sheet_as_html(sample: Sequence[AnsweredQuestion], description: str) -> str:
         description=description,
         sample=sample,
         classes=ERROR_CLASSES,
-        boundaries=IMPRECISE_BOUNDARIES.name,
+        boundaries=IMPRECISE_BOUNDARIES,
         data={
             "key": description,
             "columns": COLUMNS,
             "formula": FORMULA.pattern,
             "rows": sheet_rows(sample),
-            "classes": [error_class.name for error_class in ERROR_CLASSES],
+            "classes": list(ERROR_CLASSES),
         },
     )
 
@@ -167,14 +111,14 @@ def read_sheet(path: Union[str, PathLike]) -> ErrorCounts:
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count))
     if "class" not in (reader.fieldnames or ()):
         raise DataError(f"{path}: expected a CSV file with a column 'class', found {header!r:.80}")
-    counts = {error_class.name: 0 for error_class in ERROR_CLASSES}
+    counts = dict.fromkeys(ERROR_CLASSES, 0)
     num_unsorted = 0
     try:
         for row in reader:
             value = (row["class"] or "").strip()
             error_class = find_error_class(value)
             if error_class is not None:
-                counts[error_class.name] += 1
+                counts[error_class] += 1
             elif not value:
                 num_unsorted += 1
             else:
@@ -191,10 +135,10 @@ def error_table(counts: ErrorCounts) -> str:
     """The paper's table with the counts beside it."""
     total = sum(counts.by_class.values())
     rows = [["error type", "answers", "percent", "paper's percent"]]
-    for error_class in ERROR_CLASSES:
-        count = counts.by_class[error_class.name]
+    for name, paper_percent in ERROR_CLASSES.items():
+        count = counts.by_class[name]
         percent = f"{100 * count / total:.0f}" if total else "-"
-        rows.append([error_class.name, str(count), percent, str(error_class.paper_percent)])
+        rows.append([name, str(count), percent, str(paper_percent)])
     rows.append(["in all", str(total), "100" if total else "-", "100"])
     table = align_columns(rows)
     if counts.num_unsorted:

@@ -179,6 +179,21 @@ def write_nbest(path: Path, spans: Mapping[str, Sequence[Candidate]]) -> None:
     )
 
 
+def write_answers(path: str, answers: Sequence[JsonDict]) -> List[str]:
+    """
+    Writes the records of answers as an official prediction file, and beside it what else they have:
+    `n_best` lists and no-answer probabilities. The prediction file is written last: if it is there, all
+    are. Returns the paths of the files.
+    """
+    paths = []
+    for key, kind in (("n_best", "nbest"), ("no_answer_probability", "na_prob")):
+        if answers and key in answers[0]:
+            paths.append(path_beside(path, kind))
+            write_json(paths[-1], {answer["id"]: answer[key] for answer in answers})
+    write_json(path, {answer["id"]: answer["best_span_str"] for answer in answers})
+    return [*paths, path]
+
+
 def write_json(path: Path, value: Any) -> None:
     """Writes a JSON file, gzipped if its name says so, which is either whole or not there."""
     content = json.dumps(value).encode("utf-8")

@@ -15,8 +15,12 @@ from bidaf_plugin.common.files import write_atomically
 FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 
 
-def align_columns(rows: Sequence[Sequence[str]]) -> str:
-    """A table as plain text: the first column flush left, the others, which are numbers, flush right."""
+def align_columns(rows: Sequence[Sequence[Any]]) -> str:
+    """
+    A table as plain text: the first column flush left, the others, which are numbers, flush right; those that are
+    no texts yet with two decimals or, if they are whole, with commas.
+    """
+    rows = [[_cell_text(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for first, *others in rows:
@@ -24,6 +28,12 @@ def align_columns(rows: Sequence[Sequence[str]]) -> str:
         cells += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def _cell_text(cell: Any) -> str:
+    if isinstance(cell, float):
+        return f"{cell:.2f}"
+    return f"{cell:,}" if isinstance(cell, int) else cell
 
 
 def markdown_table(rows: Sequence[Sequence[Any]], numbers: Collection[int] = ()) -> str:

@@ -14,15 +14,16 @@ from allennlp.models import Model
 from allennlp.models.model import remove_weights_related_keys_from_params
 from matplotlib.figure import Figure
 
-from bidaf_plugin.analysis.attention import AttentionSummary
+from bidaf_plugin.analysis.answering import answer_paragraphs
+from bidaf_plugin.analysis.attention import AttentionSummary, find_attention, summarize_attention
 from bidaf_plugin.analysis.figures import COLORS, draw_curves, figure_as_svg, new_figure
-from bidaf_plugin.analysis.files import questions_of
+from bidaf_plugin.analysis.files import questions_of, read_gold_paragraphs, read_predictions
 from bidaf_plugin.analysis.formats import align_columns, render
 from bidaf_plugin.analysis.scores import break_down, score_questions, summarize
 from bidaf_plugin.analysis.training_run import TrainingRun, metric_label
 from bidaf_plugin.analysis.wrong_answers import AnsweredQuestion, answered_questions, draw_sample
 from bidaf_plugin.archives.config_check import check_config
-from bidaf_plugin.archives.load import parameters_at_most
+from bidaf_plugin.archives.load import load_span_predictor, parameters_at_most
 from bidaf_plugin.archives.trust import is_trusted
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
@@ -52,6 +53,33 @@ class AnswerReport(NamedTuple):
     num_overlapping: int
     # What the model attends to, by question id, where it is known.
     attention: Dict[str, AttentionSummary] = {}
+
+
+def answer_data(
+    run: TrainingRun,
+    data: str,
+    predictions_file: Optional[str],
+    cuda_device: int,
+    num_samples: int,
+    seed: int,
+) -> AnswerReport:
+    """The answers of the run's model, with what it attends to, or those that are given."""
+    paragraphs = read_gold_paragraphs(data)
+    if predictions_file is not None:
+        predictions = read_predictions(predictions_file)
+        return report_answers(data, paragraphs, predictions, num_samples, seed)
+    if run.model_path is None:
+        raise DataError(f"{run.folder}: there is no model yet that could answer the questions")
+    predictor = load_span_predictor(run.model_path, cuda_device)
+    records = answer_paragraphs(predictor, paragraphs)
+    predictions = {record["id"]: record["best_span_str"] for record in records}
+    report = report_answers(data, paragraphs, predictions, num_samples, seed)
+    try:
+        found = [find_attention(predictor, q.question, q.passage_text, q.id) for q in report.sample]
+    except DataError:
+        # The model has no attention layer to look into.
+        return report
+    return report._replace(attention={item.id: summarize_attention(item) for item in found})
 
 
 def report_answers(

@@ -68,8 +68,13 @@ def find_saliency(
     passage_scores, question_scores = (
         numpy.nan_to_num(numpy.array(gradients[f"grad_input_{number}"])) for number in (1, 2)
     )
-    if isinstance(instance["passage"], WindowedTextField):
-        passage_scores = _sum_over_windows(passage_scores, instance["passage"])
+    passage = instance["passage"]
+    if isinstance(passage, WindowedTextField):
+        # A word counts in each window that it is in.
+        positions = passage.word_positions().reshape(-1)
+        is_word = positions >= 0
+        # Shape: (num_words,)
+        passage_scores = numpy.bincount(positions[is_word], passage_scores[is_word], len(passage))
     best = answer["best_span_str"] if "best_span_str" in answer else answer["best_entity"]
     return Saliency(
         method,
@@ -77,14 +82,6 @@ def find_saliency(
         _salient_words(instance, "question", question_scores),
         _salient_words(instance, "passage", passage_scores),
     )
-
-
-def _sum_over_windows(scores: numpy.ndarray, passage: WindowedTextField) -> numpy.ndarray:
-    """A word counts in each window that it is in. Shape: (num_words,)"""
-    positions = passage.word_positions().reshape(-1)
-    summed = numpy.zeros(len(passage))
-    numpy.add.at(summed, positions[positions >= 0], scores[positions >= 0])
-    return summed
 
 
 def _salient_words(instance: Instance, name: str, scores: Sequence[float]) -> List[SalientWord]:

@@ -168,6 +168,17 @@ def report_as_json(
     return report
 
 
+def breakdown_rows(aspect: str, files: Mapping[str, FileScores]) -> List[List[Any]]:
+    """A row for each group of questions, after the names of the columns, with the scores of all files."""
+    scores = [f"{name} {score}".strip() for name in files for score in ("EM", "F1")]
+    rows: List[List[Any]] = [[aspect, "questions", *scores]]
+    # The groups depend on the questions alone, so all files have the same.
+    for groups in zip(*(item.breakdown[aspect] for item in files.values()), strict=True):
+        numbers = [number for group in groups for number in (group.em, group.f1)]
+        rows.append([groups[0].label, groups[0].num_questions, *numbers])
+    return rows
+
+
 def report_as_text(files: Sequence[FileScores], differences: Mapping[str, Difference]) -> str:
     """The same for people."""
     columns = [""] if len(files) == 1 else ["first", "second"]
@@ -177,13 +188,8 @@ def report_as_text(files: Sequence[FileScores], differences: Mapping[str, Differ
         rows.append([name, *(f"{v:,}" if isinstance(v, int) else f"{v:.3f}" for v in values)])
     paragraphs = [*map(_describe_ids, files), align_columns(rows)]
     for aspect in files[0].breakdown:
-        scores = [f"{column} {score}".strip() for column in columns for score in ("EM", "F1")]
-        rows = [[aspect, "questions", *scores]]
-        # The groups depend on the questions alone, so both files have the same.
-        for groups in zip(*(item.breakdown[aspect] for item in files), strict=True):
-            numbers = [f"{score:.2f}" for group in groups for score in (group.em, group.f1)]
-            rows.append([groups[0].label, f"{groups[0].num_questions:,}", *numbers])
-        paragraphs.append(align_columns(rows))
+        by_column = dict(zip(columns, files, strict=True))
+        paragraphs.append(align_columns(breakdown_rows(aspect, by_column)))
     if differences:
         lines = [f"{files[1].file} minus {files[0].file}, paired bootstrap:"]
         for name, result in differences.items():

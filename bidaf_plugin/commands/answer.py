@@ -49,20 +49,20 @@ class Answer(Action):
         add_model_options(parser)
 
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.analysis.answering import answer_paragraphs, write_answers
-        from bidaf_plugin.analysis.files import read_paragraphs
+        from bidaf_plugin.analysis.answering import answer_paragraphs
+        from bidaf_plugin.analysis.files import read_paragraphs, write_answers
         from bidaf_plugin.archives.load import load_span_predictor
         from bidaf_plugin.common.folders import check_can_be_written
 
         check_can_be_written(args.output)
         paragraphs = read_paragraphs(args.data)
-        arguments = {
-            "n_best": args.n_best,
-            "max_answer_length": args.max_answer_length,
-            "no_answer_threshold": args.no_answer_threshold,
-        }
-        given = {name: value for name, value in arguments.items() if value is not None}
-        predictor = load_span_predictor(args.archive, args.cuda_device, **given)
+        predictor = load_span_predictor(
+            args.archive,
+            args.cuda_device,
+            n_best=args.n_best,
+            max_answer_length=args.max_answer_length,
+            no_answer_threshold=args.no_answer_threshold,
+        )
         answers = answer_paragraphs(predictor, paragraphs, args.batch_size)
         for path in write_answers(args.output, answers):
             print(f"wrote {path}")

@@ -4,7 +4,6 @@ Actions that describe training runs and configs.
 
 import argparse
 import os
-from typing import TYPE_CHECKING
 
 from allennlp.common import Params
 
@@ -12,10 +11,6 @@ from bidaf_plugin.commands.action import Action, add_model_options, add_output, 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.common.folders import check_can_be_written
-
-if TYPE_CHECKING:
-    from bidaf_plugin.analysis.run_report import AnswerReport
-    from bidaf_plugin.analysis.training_run import TrainingRun
 
 
 @Action.register("report")
@@ -51,7 +46,7 @@ class Report(Action):
         add_model_options(parser)
 
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.analysis.run_report import report_as_html
+        from bidaf_plugin.analysis.run_report import answer_data, report_as_html
         from bidaf_plugin.analysis.training_run import read_run
 
         if args.predictions is not None and args.data is None:
@@ -60,40 +55,12 @@ class Report(Action):
             raise DataError(f"-n must not be negative, found {args.num_samples}")
         check_can_be_written(args.output)
         run = read_run(args.run)
-        answers = report_on_data(run, args) if args.data is not None else None
+        answers = None
+        if args.data is not None:
+            samples = (args.num_samples, args.seed)
+            answers = answer_data(run, args.data, args.predictions, args.cuda_device, *samples)
         write_atomically(args.output, report_as_html(run, answers))
         print(f"wrote {args.output}: {len(run.epochs)} epochs")
-
-
-def report_on_data(run: "TrainingRun", args: argparse.Namespace) -> "AnswerReport":
-    """The answers of the run's model, with what it attends to, or those that are given."""
-    from bidaf_plugin.analysis.answering import answer_paragraphs
-    from bidaf_plugin.analysis.attention import find_attention, summarize_attention
-    from bidaf_plugin.analysis.files import read_gold_paragraphs, read_predictions
-    from bidaf_plugin.analysis.run_report import report_answers
-    from bidaf_plugin.archives.load import load_span_predictor
-
-    paragraphs = read_gold_paragraphs(args.data)
-    samples = (args.num_samples, args.seed)
-    if args.predictions is not None:
-        return report_answers(args.data, paragraphs, read_predictions(args.predictions), *samples)
-    if run.model_path is None:
-        raise DataError(f"{run.folder}: there is no model yet that could answer the questions")
-    predictor = load_span_predictor(run.model_path, args.cuda_device)
-    records = answer_paragraphs(predictor, paragraphs)
-    predictions = {record["id"]: record["best_span_str"] for record in records}
-    report = report_answers(args.data, paragraphs, predictions, *samples)
-    try:
-        attention = {
-            item.id: summarize_attention(
-                find_attention(predictor, item.question, item.passage_text)
-            )
-            for item in report.sample
-        }
-    except DataError:
-        # The model has no attention layer to look into.
-        return report
-    return report._replace(attention=attention)
 
 
 @Action.register("table")

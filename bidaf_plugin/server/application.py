@@ -1,10 +1,12 @@
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, AsyncIterator, Collection, Dict, Optional, TextIO
+from typing import AsyncIterator, Collection, List, Optional, TextIO
 
+from allennlp.common.util import JsonDict
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel
 from starlette.responses import FileResponse, Response
 from swagger_ui_bundle import swagger_ui_path
 
@@ -59,34 +61,34 @@ def _make_router(service: Service) -> APIRouter:
     """The routes of the API."""
     router = APIRouter(route_class=CheckedRoute)
 
-    def note(request: Request, model: str, num_questions: int) -> None:
-        request.scope[NOTES].update(model=model, questions=num_questions)
+    async def ask(
+        request: Request,
+        name: Optional[str],
+        records: List[JsonDict],
+        wants_attention: bool = False,
+    ) -> List[JsonDict]:
+        model = service.find_model(name)
+        request.scope[NOTES].update(model=model.name, questions=len(records))
+        return await service.answer(model, records, wants_attention)
 
     # The answers are given as they are, without a second look at each: the tests compare them with
     # what is documented here.
     @router.post("/api/answer", responses={200: {"model": schemas.Answer}, **_ERRORS})
     async def answer(question: schemas.AnswerRequest, request: Request) -> JSONResponse:
         """Answers a question."""
-        model = service.find_model(question.model)
-        note(request, model.name, 1)
-        (found,) = await service.answer(model, [_to_record(question)])
+        (found,) = await ask(request, question.model, [_to_record(question)])
         return JSONResponse(found)
 
     @router.post("/api/answers", responses={200: {"model": schemas.Answers}, **_ERRORS})
     async def answers(questions: schemas.AnswersRequest, request: Request) -> JSONResponse:
         """Answers several questions together."""
-        model = service.find_model(questions.model)
-        note(request, model.name, len(questions.questions))
         records = [_to_record(question) for question in questions.questions]
-        return JSONResponse({"answers": await service.answer(model, records)})
+        return JSONResponse({"answers": await ask(request, questions.model, records)})
 
     @router.post("/api/attention", responses={200: {"model": schemas.AttentionAnswer}, **_ERRORS})
     async def attention(question: schemas.AttentionRequest, request: Request) -> JSONResponse:
         """What a span model attends to while it answers."""
-        model = service.find_model(question.model)
-        note(request, model.name, 1)
-        record = question.model_dump(include={"question", "passage"})
-        (found,) = await service.answer(model, [record], wants_attention=True)
+        (found,) = await ask(request, question.model, [_to_record(question)], wants_attention=True)
         return JSONResponse(found)
 
     @router.get("/api/models", responses=document_errors(400))
@@ -118,7 +120,7 @@ def _make_router(service: Service) -> APIRouter:
     return router
 
 
-def _to_record(question: schemas.Question) -> Dict[str, Any]:
+def _to_record(question: BaseModel) -> JsonDict:
     return question.model_dump(exclude_none=True, exclude={"model"})
 
 

@@ -1,6 +1,5 @@
 import gc
 import gzip
-import json
 import weakref
 from pathlib import Path
 from typing import Any, List
@@ -10,21 +9,21 @@ from allennlp.predictors import Predictor
 
 from bidaf_plugin.analysis import answering
 from bidaf_plugin.analysis.answering import (
+    NBEST_RULES,
     EnsembleAnswers,
     EnsembleScore,
-    NbestEnsemble,
+    answer_from_nbest,
     answer_paragraphs,
     answer_together,
     best_spans,
+    combine_nbest,
     find_best_spans,
     format_scores,
     score_together,
-    write_answers,
 )
 from bidaf_plugin.analysis.files import (
     first_answers,
     passages_of,
-    read_nbest,
     read_paragraphs,
     write_nbest,
 )
@@ -72,19 +71,6 @@ class TestAnswering:
         paragraphs = read_paragraphs(write(tmp_path / "data.json", data))
         (answer,) = answer_paragraphs(load_span_predictor(tiny_archive), paragraphs)
         assert answer["id"] == "long" and answer["best_span_str"]
-
-    def test_files_beside_the_predictions(self, tmp_path: Path) -> None:
-        record = {"id": "a", "best_span_str": "x", "confidence": 0.5}
-        path = str(tmp_path / "p.json")
-        assert write_answers(path, [record]) == [path]
-        more = {**record, "n_best": [{"text": "x"}], "no_answer_probability": 0.25}
-        paths = write_answers(path, [more])
-        assert [Path(item).name for item in paths] == ["p.nbest.json", "p.na_prob.json", "p.json"]
-        assert [json.loads(Path(item).read_text()) for item in paths] == [
-            {"a": [{"text": "x"}]},
-            {"a": 0.25},
-            {"a": "x"},
-        ]
 
 
 class TestBestSpans:
@@ -200,27 +186,32 @@ class TestNbestEnsemble:
         for member, path in zip(tiny_members, paths, strict=True):
             write_nbest(path, find_best_spans(load_span_predictor(member), PARAGRAPHS))
             assert gzip.decompress(path.read_bytes()).startswith(b"{")
-        expected = answer_together(tiny_members, PARAGRAPHS, ["votes"]).together["votes"]
-        ensemble = NbestEnsemble([read_nbest(path) for path in paths])
-        answers = {id: ensemble.answer("votes", id, passage) for id, passage in PASSAGES.items()}
-        assert answers == expected
-        assert 0 < ensemble.probability_known() < 1
+        together = answer_together(tiny_members, PARAGRAPHS, ["votes"])
+        expected = together.together["votes"]
+        answers, known = answer_from_nbest([str(path) for path in paths], PARAGRAPHS, ["votes"])
+        assert answers.together["votes"] == expected
+        for member, path in zip(tiny_members, paths, strict=True):
+            assert answers.single[str(path)] == together.single[member]
+        assert 0 < known < 1
 
-    def test_spans_adds_up_what_is_known(self) -> None:
+    def test_spans_adds_up_what_is_known(self, tmp_path: Path) -> None:
         members = [
-            {"q": [Candidate((0, 1), 0.5), Candidate((2, 3), 0.4)]},
-            {"q": [Candidate((4, 5), 0.6), Candidate((2, 3), 0.3)]},
+            [Candidate((0, 1), 0.5), Candidate((2, 3), 0.4)],
+            [Candidate((4, 5), 0.6), Candidate((2, 3), 0.3)],
         ]
-        ensemble = NbestEnsemble(members)
-        assert ensemble.answer("votes", "q", "a b c") == "c"  # 0.6 / 2 is the largest vote
-        assert ensemble.answer("spans", "q", "a b c") == "b"  # (0.4 + 0.3) / 2
-        assert ensemble.probability_known() == pytest.approx((0.9 + 0.9) / 2)
-        assert ensemble.answer("spans", "unknown", "a b c") == ""
+        assert combine_nbest("votes", members, "a b c") == "c"  # 0.6 / 2 is the largest vote
+        assert combine_nbest("spans", members, "a b c") == "b"  # (0.4 + 0.3) / 2
+        assert combine_nbest("spans", [], "a b c") == ""
+        paths = [str(tmp_path / f"{number}.nbest.json") for number in range(2)]
+        for path, member in zip(paths, members, strict=True):
+            write_nbest(path, {"q": member})
+        _, known = answer_from_nbest(paths, [], ["spans"])
+        assert known == pytest.approx((0.9 + 0.9) / 2)
 
     def test_no_answer_can_win(self) -> None:
         members = [
-            {"q": [Candidate(None, 0.9), Candidate((0, 1), 0.1)]},
-            {"q": [Candidate(None, 0.8)]},
+            [Candidate(None, 0.9), Candidate((0, 1), 0.1)],
+            [Candidate(None, 0.8)],
         ]
-        for rule in NbestEnsemble.RULES:
-            assert NbestEnsemble(members).answer(rule, "q", "a b c") == ""
+        for rule in NBEST_RULES:
+            assert combine_nbest(rule, members, "a b c") == ""

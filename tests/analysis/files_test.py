@@ -17,6 +17,7 @@ from bidaf_plugin.analysis.files import (
     read_paragraphs,
     read_predictions,
     read_probabilities,
+    write_answers,
     write_json,
     write_nbest,
 )
@@ -187,3 +188,18 @@ class TestNbestFiles:
         assert (
             first_answers("a.nbest.json", {"other": [Candidate((0, 90), 1.0)]}, {"q": "abc"}) == {}
         )
+
+
+class TestWriteAnswers:
+    def test_files_beside_the_predictions(self, tmp_path: Path) -> None:
+        record = {"id": "a", "best_span_str": "x", "confidence": 0.5}
+        path = str(tmp_path / "p.json")
+        assert write_answers(path, [record]) == [path]
+        more = {**record, "n_best": [{"text": "x"}], "no_answer_probability": 0.25}
+        paths = write_answers(path, [more])
+        assert [Path(item).name for item in paths] == ["p.nbest.json", "p.na_prob.json", "p.json"]
+        assert [json.loads(Path(item).read_text()) for item in paths] == [
+            {"a": [{"text": "x"}]},
+            {"a": 0.25},
+            {"a": "x"},
+        ]

@@ -20,6 +20,11 @@ def test_words_are_flush_left_and_numbers_flush_right() -> None:
     )
 
 
+def test_numbers_get_commas_or_two_decimals() -> None:
+    table = align_columns([["", "n", "EM"], ["all", 10_570, 2 / 3]])
+    assert table.splitlines()[1].split() == ["all", "10,570", "0.67"]
+
+
 def test_markdown_keeps_its_cells_apart() -> None:
     table = markdown_table([["word", "number"], ["a|b", "1"]], numbers=[1])
     assert table.splitlines() == [
