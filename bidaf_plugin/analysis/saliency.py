@@ -125,10 +125,5 @@ def render_saliency(saliency: Saliency, question: str) -> str:
         title=question,
         method=saliency.method,
         answer=saliency.answer,
-        texts={"Question": _shades(saliency.question), "Passage": _shades(saliency.passage)},
+        texts={"Question": saliency.question, "Passage": saliency.passage},
     )
-
-
-def _shades(words: List[SalientWord]) -> List[Dict[str, Any]]:
-    largest = max((word.score for word in words), default=0.0) or 1.0
-    return [{**word._asdict(), "shade": word.score / largest} for word in words]

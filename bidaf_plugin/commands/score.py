@@ -160,21 +160,20 @@ class Errors(Action):
         )
 
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.analysis.error_sheet import error_table, read_sheet, write_sheet
+        from bidaf_plugin.analysis import wrong_answers
         from bidaf_plugin.analysis.files import read_gold_paragraphs, read_predictions
-        from bidaf_plugin.analysis.wrong_answers import answered_questions, draw_sample
 
         if args.read is not None:
             if args.data is not None or args.output is not None:
                 raise DataError("--read counts a filled sheet and goes with nothing else")
-            print(error_table(read_sheet(args.read)))
+            print(wrong_answers.error_table(wrong_answers.read_sheet(args.read)))
             return
         if args.data is None or args.predictions is None or args.output is None:
             raise DataError("needed are DATA, PREDICTIONS and -o FOLDER, or --read FILLED.csv")
         if args.num_answers < 1:
             raise DataError(f"-n must be at least 1, found {args.num_answers}")
         check_folder(args.output)
-        questions = answered_questions(
+        questions = wrong_answers.answered_questions(
             read_gold_paragraphs(args.data), read_predictions(args.predictions)
         )
         wrong = [question for question in questions if question.em < 1]
@@ -182,14 +181,14 @@ class Errors(Action):
             raise DataError(
                 f"{args.predictions}: there are no wrong answers among {len(questions):,}"
             )
-        sample = draw_sample(wrong, args.num_answers, args.seed)
+        sample = wrong_answers.draw_sample(wrong, args.num_answers, args.seed)
         num_overlapping = sum(question.has_overlap for question in wrong)
         description = (
             f"{len(sample)} of the {len(wrong):,} wrong answers of "
             f"{os.path.basename(args.predictions)} to the questions of "
             f"{os.path.basename(args.data)}, drawn with seed {args.seed}"
         )
-        paths = write_sheet(sample, description, args.output)
+        paths = wrong_answers.write_sheet(sample, description, args.output)
         print(
             f"{len(wrong):,} of {len(questions):,} answers are wrong; {num_overlapping:,} of them "
             f"({100 * num_overlapping / len(wrong):.1f} %) overlap with a gold answer"
