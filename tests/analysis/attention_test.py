@@ -96,7 +96,11 @@ class TestAttention:
     def test_the_strongest_words_are_those_above_the_threshold(self) -> None:
         matrix = numpy.array([[0.5, 0.1, 0.9, 0.0], [0.5, 0.9, 0.1, 1.0]])
         strongest = make_attention(matrix=matrix).strongest(0.5)
-        assert strongest == [[(2, 0.9), (0, 0.5)], [(3, 1.0), (1, 0.9), (0, 0.5)]]
+        assert strongest == [
+            ("Why", {"w2": 0.9, "w0": 0.5}),
+            ("not", {"w3": 1.0, "w1": 0.9, "w0": 0.5}),
+        ]
+        assert [list(words) for _, words in strongest] == [["w2", "w0"], ["w3", "w1", "w0"]]
 
     def test_the_table_has_a_row_for_each_passage_word(self) -> None:
         header, *rows = make_attention().rows()

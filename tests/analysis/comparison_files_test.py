@@ -10,7 +10,7 @@ from matplotlib.patches import Circle as CirclePatch
 from matplotlib.patches import Rectangle
 
 from bidaf_plugin.analysis.comparison import Comparison
-from bidaf_plugin.analysis.comparison_figures import draw_first_words, draw_venn
+from bidaf_plugin.analysis.comparison_files import draw_first_words, draw_venn
 from bidaf_plugin.analysis.figures import save_figure
 from tests.analysis.comparison_test import compare_answers
 

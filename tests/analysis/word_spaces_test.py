@@ -5,15 +5,15 @@ import pytest
 import torch
 from allennlp.data import Instance
 
-from bidaf_plugin.analysis import neighbors as neighbors_module
-from bidaf_plugin.analysis.neighbors import (
+from bidaf_plugin.analysis import word_spaces
+from bidaf_plugin.analysis.word_spaces import (
+    SPACES,
     Neighbor,
     Neighborhood,
     find_neighbors,
     format_neighbors,
     neighbor_rows,
 )
-from bidaf_plugin.analysis.text_vectors import SPACES
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import SpanPredictor
 from tests.analysis.attention_helpers import tiny_predictor
@@ -83,7 +83,7 @@ class TestFindNeighbors:
     def test_an_unknown_word_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         predictor = tiny_predictor()
         # Before the network reads anything.
-        monkeypatch.setattr(neighbors_module, "iterate_vectors", None)
+        monkeypatch.setattr(word_spaces, "iterate_vectors", None)
         with pytest.raises(DataError, match="'Zzz' is in none of"):
             find_neighbors(predictor, read(predictor), ["the", "Zzz"])
 

@@ -7,19 +7,48 @@ from typing import Any, Callable
 
 import pytest
 
-from bidaf_plugin.analysis.prediction_files import (
+from bidaf_plugin.analysis.files import (
     first_answers,
     is_nbest_file,
     path_beside,
+    questions_of,
+    read_gold_paragraphs,
     read_nbest,
+    read_paragraphs,
     read_predictions,
     read_probabilities,
+    write_answers,
+    write_json,
     write_nbest,
-    write_predictions,
 )
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.folders import check_can_be_written
 from bidaf_plugin.modules.ensemble_rules import Candidate
+from tests.analysis.squad_helpers import question, squad, write
+
+
+class TestSquadFiles:
+    def test_reads_questions_in_order(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "data.json", squad(question("b"), question("a")))
+        assert [item.id for item in questions_of(read_gold_paragraphs(path))] == ["b", "a"]
+
+    def test_duplicate_ids_are_refused(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "data.json", squad(question("a"), question("b"), question("a")))
+        with pytest.raises(DataError, match="paragraph 0: the question id 'a' is there twice"):
+            read_paragraphs(path)
+
+    def test_gold_is_an_answer_or_that_there_is_none(self, tmp_path: Path) -> None:
+        impossible = question("b", [], is_impossible=True)
+        path = write(tmp_path / "data.json", squad(question("a"), impossible))
+        assert [item.is_impossible for item in questions_of(read_gold_paragraphs(path))] == [
+            False,
+            True,
+        ]
+        path = write(tmp_path / "data.json", squad(question("a"), question("b", [])))
+        assert len(read_paragraphs(path)) == 1
+        with pytest.raises(DataError, match="question 'b': there is neither a gold answer"):
+            read_gold_paragraphs(path)
+
 
 PREDICTIONS = {"b": "é", "a": ""}
 
@@ -27,7 +56,7 @@ PREDICTIONS = {"b": "é", "a": ""}
 class TestPredictionFiles:
     @pytest.mark.parametrize("name", ["p.json", "p.json.gz"])
     def test_what_is_written_is_read_in_the_same_order(self, tmp_path: Path, name: str) -> None:
-        write_predictions(tmp_path / name, PREDICTIONS)
+        write_json(tmp_path / name, PREDICTIONS)
         read = read_predictions(tmp_path / name)
         assert read == PREDICTIONS and list(read) == list(PREDICTIONS)
         content = (tmp_path / name).read_bytes()
@@ -37,7 +66,7 @@ class TestPredictionFiles:
 
     def test_the_same_predictions_make_the_same_file(self, tmp_path: Path) -> None:
         for name in ("first.json.gz", "second.json.gz"):
-            write_predictions(tmp_path / name, PREDICTIONS)
+            write_json(tmp_path / name, PREDICTIONS)
         first, second = (path.read_bytes() for path in tmp_path.iterdir())
         assert first == second
 
@@ -97,7 +126,7 @@ class TestPredictionFiles:
         check_can_be_written(pipe)
         with ThreadPoolExecutor(1) as thread:
             content = thread.submit(pipe.read_text)
-            write_predictions(pipe, PREDICTIONS)
+            write_json(pipe, PREDICTIONS)
             assert json.loads(content.result(timeout=10)) == PREDICTIONS
         assert pipe.is_fifo() and [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
@@ -105,7 +134,7 @@ class TestPredictionFiles:
         target, link = tmp_path / "target.json", tmp_path / "link.json"
         link.symlink_to(target)
         for _ in range(2):
-            write_predictions(link, PREDICTIONS)
+            write_json(link, PREDICTIONS)
             assert link.is_symlink() and read_predictions(target) == PREDICTIONS
 
 
@@ -159,3 +188,18 @@ class TestNbestFiles:
         assert (
             first_answers("a.nbest.json", {"other": [Candidate((0, 90), 1.0)]}, {"q": "abc"}) == {}
         )
+
+
+class TestWriteAnswers:
+    def test_files_beside_the_predictions(self, tmp_path: Path) -> None:
+        record = {"id": "a", "best_span_str": "x", "confidence": 0.5}
+        path = str(tmp_path / "p.json")
+        assert write_answers(path, [record]) == [path]
+        more = {**record, "n_best": [{"text": "x"}], "no_answer_probability": 0.25}
+        paths = write_answers(path, [more])
+        assert [Path(item).name for item in paths] == ["p.nbest.json", "p.na_prob.json", "p.json"]
+        assert [json.loads(Path(item).read_text()) for item in paths] == [
+            {"a": [{"text": "x"}]},
+            {"a": 0.25},
+            {"a": "x"},
+        ]

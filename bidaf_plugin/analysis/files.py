@@ -1,6 +1,7 @@
 """
-Files with something for each question id, in one JSON object: answers and no-answer probabilities, as the
-official SQuAD scripts read them, and n-best lists. Names that end in .gz are gzipped.
+The files that scores come from, plain or gzipped: SQuAD files in which every question can be told by its id, and
+files with something for each id in one JSON object, as the official SQuAD scripts read them: answers and no-answer
+probabilities; and n-best lists.
 
 An n-best list has the most probable spans for a question, `{question id: [{"characters": [first, one past the
 last], "probability": p}, ...]}`, the answer of the model first, "characters" null for no answer. Together with
@@ -13,23 +14,84 @@ import json
 import os
 from collections import Counter
 from os import PathLike
-from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, Sequence, Set, Tuple, Union
+
+from allennlp.common.util import JsonDict
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
-from bidaf_plugin.data.dataset_readers.squad_json import load_json, read_bytes
+from bidaf_plugin.data.dataset_readers.squad_json import (
+    Paragraph,
+    Question,
+    load_json,
+    read_bytes,
+    read_squad_json,
+)
 from bidaf_plugin.modules.ensemble_rules import Candidate
 
 Path = Union[str, PathLike]
 
 
+def read_paragraphs(path: Path) -> List[Paragraph]:
+    """All paragraphs of a SQuAD file, with a `DataError` if two questions have the same id."""
+    paragraphs = list(read_squad_json(path))
+    ids: Set[str] = set()
+    for paragraph in paragraphs:
+        for question in paragraph.questions:
+            if question.id in ids:
+                raise DataError(
+                    f"{paragraph.place}: the question id {question.id!r} is there twice; in a "
+                    "prediction file an id stands for one question"
+                )
+            ids.add(question.id)
+    return paragraphs
+
+
+def read_gold_paragraphs(path: Path) -> List[Paragraph]:
+    """Likewise, with a `DataError` if the right answer to a question is not known."""
+    paragraphs = read_paragraphs(path)
+    for paragraph in paragraphs:
+        for question in paragraph.questions:
+            # The score without such questions would not be comparable with any other.
+            if not _has_gold_answer(question):
+                raise DataError(
+                    f"{paragraph.place}, question {question.id!r}: there is neither a gold answer to "
+                    "score against nor 'is_impossible': true"
+                )
+    return paragraphs
+
+
+def has_gold_answers(paragraphs: Sequence[Paragraph]) -> bool:
+    """Whether the right answer to every question is known, so that there can be a score."""
+    return all(map(_has_gold_answer, questions_of(paragraphs)))
+
+
+def _has_gold_answer(question: Question) -> bool:
+    return bool(question.answers or question.is_impossible)
+
+
+def questions_of(paragraphs: Iterable[Paragraph]) -> List[Question]:
+    return [question for paragraph in paragraphs for question in paragraph.questions]
+
+
+def passages_of(paragraphs: Iterable[Paragraph]) -> Dict[str, str]:
+    """The passage of each question, by its id."""
+    return {q.id: paragraph.passage for paragraph in paragraphs for q in paragraph.questions}
+
+
+def records_of(paragraphs: Iterable[Paragraph]) -> List[JsonDict]:
+    """The questions as `SpanPredictor` takes them."""
+    return [
+        {"id": question.id, "question": question.text, "passage": paragraph.passage}
+        for paragraph in paragraphs
+        for question in paragraph.questions
+    ]
+
+
 def read_predictions(path: Path) -> Dict[str, str]:
     """
-    The answers by question id, in the order of the file.
-
-    # Raises
-
-    `DataError`, if the file is anything but an object of strings, or has an id twice.
+    The answers by question id, in the order of the file, with a `DataError` if it is anything but an object
+    of strings, or has an id twice.
     """
     predictions = _read_object(path, "{question id: answer}")
     for id, answer in predictions.items():
@@ -51,11 +113,7 @@ def read_probabilities(path: Path) -> Dict[str, float]:
 
 
 def read_nbest(path: Path) -> Dict[str, List[Candidate]]:
-    """
-    # Raises
-
-    `DataError`, which names the file and the question.
-    """
+    """The n-best lists by question id, with a `DataError` that names the file and the question."""
     form = "{question id: [{'characters': [first, one past the last], 'probability': p}, ...]}"
     spans: Dict[str, List[Candidate]] = {}
     for id, items in _read_object(path, form).items():
@@ -106,11 +164,6 @@ def first_answers(
     return answers
 
 
-def write_predictions(path: Path, predictions: Mapping[str, str]) -> None:
-    """Writes an official prediction file, which is either whole or not there."""
-    write_json(path, predictions)
-
-
 def write_nbest(path: Path, spans: Mapping[str, Sequence[Candidate]]) -> None:
     """Writes a file of n-best lists, which is either whole or not there."""
     write_json(
@@ -124,6 +177,21 @@ def write_nbest(path: Path, spans: Mapping[str, Sequence[Candidate]]) -> None:
             for id, candidates in spans.items()
         },
     )
+
+
+def write_answers(path: str, answers: Sequence[JsonDict]) -> List[str]:
+    """
+    Writes the records of answers as an official prediction file, and beside it what else they have:
+    `n_best` lists and no-answer probabilities. The prediction file is written last: if it is there, all
+    are. Returns the paths of the files.
+    """
+    paths = []
+    for key, kind in (("n_best", "nbest"), ("no_answer_probability", "na_prob")):
+        if answers and key in answers[0]:
+            paths.append(path_beside(path, kind))
+            write_json(paths[-1], {answer["id"]: answer[key] for answer in answers})
+    write_json(path, {answer["id"]: answer["best_span_str"] for answer in answers})
+    return [*paths, path]
 
 
 def write_json(path: Path, value: Any) -> None:
