@@ -116,8 +116,9 @@ def _needed(distribution: metadata.Distribution) -> Set[str]:
 
 def score(dev: Path, answers: Answers) -> str:
     """EM and F1 of the questions that were asked."""
-    from bidaf_plugin.analysis.scores import score_questions, summarize
     from bidaf_plugin.analysis.squad_files import read_gold_questions
+
+    from bidaf_plugin.analysis.scores import score_questions, summarize
 
     text_of_id = {answer["id"]: answer["best_span_str"] for answer in answers}
     questions = [question for question in read_gold_questions(dev) if question.id in text_of_id]

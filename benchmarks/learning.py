@@ -22,8 +22,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.report import versions, write_whole
 from benchmarks.systems import BENCHMARKS, ROOT
 from bidaf_plugin.analysis.reproduction import QUESTIONS_OF_SQUAD
-from bidaf_plugin.training.experiments import make_config
-from bidaf_plugin.training.resumable import train_or_resume
+from bidaf_plugin.training.runs import make_config, train_or_resume
 
 TARGET = 75.0
 _SECONDS_BETWEEN_NOTES = 5

@@ -15,6 +15,7 @@ from typing import Any, Dict, List, Optional
 import pytest
 import torch
 
+from tests.archives.helpers import change_config, repack
 from tests.cloze_helpers import CLOZE_SAMPLE, tiny_cloze_params
 from tests.helpers import FIXTURES, ROOT, TINY_SQUAD, tiny_params
 
@@ -24,12 +25,12 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
 def allennlp(
-    *arguments: str, cwd: Path = ROOT, stdin: Optional[str] = None
+    *arguments: str, cwd: Path = ROOT, stdin: Optional[str] = None, **environment: str
 ) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [ALLENNLP, *arguments],
         cwd=cwd,
-        env=ENVIRONMENT,
+        env={**ENVIRONMENT, **environment},
         input=stdin,
         capture_output=True,
         text=True,
@@ -132,6 +133,30 @@ class TestCommandLine:
             *arguments, "--dry-run", "--force", "--include-package", "bidaf_plugin", cwd=tmp_path
         )
         assert with_package.returncode == 0, with_package.stderr
+
+    @pytest.mark.parametrize("command", ["predict", "evaluate"])
+    def test_archives_with_classes_of_ones_own_are_trusted_as_the_error_says(
+        self, tmp_path: Path, tiny_archive: Path, command: str
+    ) -> None:
+        (tmp_path / "my_parts.py").write_text(
+            "from allennlp.data.tokenizers import WhitespaceTokenizer\n"
+            "class Words(WhitespaceTokenizer):\n    pass\n"
+        )
+        change = change_config(
+            lambda config: config["validation_dataset_reader"].update(
+                tokenizer={"type": "my_parts.Words"}
+            )
+        )
+        archive = str(repack(tiny_archive, tmp_path / "mine.tar.gz", change))
+        options = ["--use-dataset-reader", "--silent"] if command == "predict" else []
+        arguments = [command, archive, str(TINY_SQUAD), *options]
+        refused = allennlp(*arguments, PYTHONPATH=str(tmp_path))
+        assert refused.returncode == 1
+        (sentence,) = (x for x in refused.stderr.splitlines() if x.startswith("Error: "))
+        assert "names 'my_parts.Words'" in sentence
+        assert sentence.endswith("for AllenNLP's own commands BIDAF_TRUST=1 in the environment")
+        trusted = allennlp(*arguments, PYTHONPATH=str(tmp_path), BIDAF_TRUST="1")
+        assert_ended_well(trusted)
 
     def test_help_lists_the_actions(self) -> None:
         shown = allennlp("bidaf", "--help")

@@ -3,16 +3,14 @@ What a model attends to: the data behind Fig. 3 of
 [Bidirectional Attention Flow](https://arxiv.org/abs/1611.01603).
 """
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy
 from allennlp.data import Instance
-from allennlp.models import Model
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.data.dataset_readers.squad_json import Answer
+from bidaf_plugin.data.dataset_readers.squad_json import GoldAnswer
 from bidaf_plugin.data.fields.answer_spans_field import TokenSpan
 from bidaf_plugin.data.tokenizers.text_tokens import with_offsets
 from bidaf_plugin.modules import BiAttention
@@ -29,62 +27,43 @@ _FAINTEST = 0.05
 
 @dataclass(frozen=True)
 class Attention:
-    """
-    What a model attends to while it answers a question.
-
-    # Parameters
-
-    id : `str`
-    question : `str`
-    passage : `str`
-    question_words : `List[str]`
-    question_offsets : `List[Tuple[int, int]]`
-        First character of each word of the question, and one past the last.
-    passage_words : `List[str]`
-    passage_offsets : `List[Tuple[int, int]]`
-        Likewise of the passage.
-    matrix : `numpy.ndarray`
-        `a`, shape `(num_question_words, num_passage_words)`: how much each passage word attends to
-        each question word. Each column sums to 1.
-    passage_weights : `numpy.ndarray`, optional
-        `b`, shape `(num_passage_words,)`: how much each passage word matters to the question. Sums
-        to 1. None if the model has no query-to-context attention.
-    answer : `str`
-        The model's.
-    answer_words : `Tuple[int, int]`, optional
-        Its first and last word (inclusive), None if it is that there is no answer.
-    confidence : `float`
-    gold_words : `List[Tuple[int, int]]`
-        Likewise of the gold answers, if they are known.
-    """
+    """What a model attends to while it answers a question."""
 
     id: str
     question: str
     passage: str
     question_words: List[str]
+    # First character of each word, and one past its last.
     question_offsets: List[Tuple[int, int]]
     passage_words: List[str]
     passage_offsets: List[Tuple[int, int]]
+    # The paper's `a`, shape (num_question_words, num_passage_words): how much each passage word attends to each
+    # question word. Each column sums to 1.
     matrix: numpy.ndarray
+    # The paper's `b`, shape (num_passage_words,): how much each passage word matters to the question. Sums to 1.
+    # None if the model has no query-to-context attention.
     passage_weights: Optional[numpy.ndarray]
+    # The model's, and its first and last word (inclusive), None if it is that there is no answer.
     answer: str
     answer_words: Optional[TokenSpan]
     confidence: float
+    # Likewise of the gold answers, if they are known.
     gold_words: List[TokenSpan]
 
-    def strongest(self, threshold: float) -> List[List[Tuple[int, float]]]:
+    def strongest(self, threshold: float) -> List[Tuple[str, Dict[str, float]]]:
         """
-        For each question word, the indices of the passage words whose attention to it is at least
-        `threshold`, with this attention, the strongest first.
+        The question words to which passage words attend with at least `threshold`, each with these words and
+        their attention, the strongest first. A word that occurs several times is named once.
         """
-        return [
-            [
-                (int(index), float(row[index]))
-                for index in numpy.argsort(-row, kind="stable")
-                if row[index] >= threshold
-            ]
-            for row in self.matrix
-        ]
+        found: List[Tuple[str, Dict[str, float]]] = []
+        for question_word, row in zip(self.question_words, self.matrix, strict=True):
+            by_word: Dict[str, float] = {}
+            for index in numpy.argsort(-row, kind="stable"):
+                if row[index] >= threshold:
+                    by_word.setdefault(self.passage_words[index], float(row[index]))
+            if by_word:
+                found.append((question_word, by_word))
+        return found
 
     def to_json(self) -> Dict[str, Any]:
         return {
@@ -109,7 +88,7 @@ def find_attention(
     question: str,
     passage: str,
     id: str = "",
-    answers: Sequence[Answer] = (),
+    answers: Sequence[GoldAnswer] = (),
 ) -> Attention:
     """
     Answers a question and keeps what the attention layer does meanwhile. With several hops it is
@@ -127,8 +106,18 @@ def find_attention_of_instances(
     """The same for questions that the dataset reader has read, in one forward pass."""
     for instance in instances:
         predictor._dataset_reader.apply_token_indexers(instance)
-    with kept_attention(predictor._model) as kept:
+    layers = [module for module in predictor._model.modules() if isinstance(module, BiAttention)]
+    if not layers:
+        raise DataError(
+            "this model has no attention layer, of which a matrix could be shown: its modelling layer "
+            "attends to the question word by word (dynamic_attention)"
+        )
+    kept: List[AttentionFlowOutput] = []
+    hook = layers[0].register_forward_hook(lambda module, inputs, output: kept.append(output))
+    try:
         outputs = predictor._model.forward_on_instances(instances)
+    finally:
+        hook.remove()
     return [
         _attention_of(instance, output, kept[0], row)
         for row, (instance, output) in enumerate(zip(instances, outputs, strict=True))
@@ -160,48 +149,20 @@ def _attention_of(
     )
 
 
-@contextmanager
-def kept_attention(model: Model) -> Iterator[List[AttentionFlowOutput]]:
-    """While it lasts, what the attention layer returns is put into a list. It costs nothing else."""
-    layers = [module for module in model.modules() if isinstance(module, BiAttention)]
-    if not layers:
-        raise DataError(
-            "this model has no attention layer, of which a matrix could be shown: its modelling layer "
-            "attends to the question word by word (dynamic_attention)"
-        )
-    kept: List[AttentionFlowOutput] = []
-    handle = layers[0].register_forward_hook(lambda module, inputs, output: kept.append(output))
-    try:
-        yield kept
-    finally:
-        handle.remove()
-
-
 class AttentionSummary(NamedTuple):
-    """
-    # Parameters
+    """What matters most of it, for a page with many questions."""
 
-    passage : `List[Tuple[str, float]]`
-        The passage in stretches, each with how much it matters to the question, from 0 to 1, which is
-        the most. All are 0 if the model has no query-to-context attention.
-    question_words : `List[Tuple[str, List[str]]]`
-        The words of the question that passage words attend to, each with the first of them.
-    """
-
+    # The passage in stretches, each with how much it matters to the question, from 0 to 1, which is the most.
+    # All are 0 if the model has no query-to-context attention.
     passage: List[Tuple[str, float]]
+    # The words of the question that passage words attend to, each with the first of them.
     question_words: List[Tuple[str, List[str]]]
 
 
 def summarize_attention(attention: Attention) -> AttentionSummary:
-    """What matters most of it, for a page with many questions."""
-    strongest = [
-        # A word that occurs several times is named once.
-        list(dict.fromkeys(attention.passage_words[index] for index, _ in found))[:_SUMMARY_WORDS]
-        for found in attention.strongest(_SUMMARY_THRESHOLD)
-    ]
-    words = zip(attention.question_words, strongest, strict=True)
+    strongest = attention.strongest(_SUMMARY_THRESHOLD)
     return AttentionSummary(
-        _weigh_passage(attention), [(word, found) for word, found in words if found]
+        _weigh_passage(attention), [(word, [*found][:_SUMMARY_WORDS]) for word, found in strongest]
     )
 
 

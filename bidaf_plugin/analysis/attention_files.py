@@ -6,21 +6,17 @@ The files that show what a model attends to: a picture for print, after Fig. 3 o
 import json
 import math
 import os
-import re
 import textwrap
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 import numpy
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bidaf_plugin.analysis.attention import Attention
 from bidaf_plugin.analysis.figures import new_figure, plain, save_figure
-from bidaf_plugin.analysis.html import render
-from bidaf_plugin.analysis.tables import write_csv
+from bidaf_plugin.analysis.formats import file_name, render, write_csv
 from bidaf_plugin.common.files import write_atomically
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # First word of a line of the passage, and one past its last.
 Line = Tuple[int, int]
@@ -52,21 +48,9 @@ def write_attention(
     return [*paths, *(f"{path}.{extension}" for extension in ("html", "json", "csv"))]
 
 
-def file_name(id: str) -> str:
-    """An id as the name of a file, whatever it is made of."""
-    return re.sub(r"[^\w.-]", "_", id)[:100].lstrip(".") or "attention"
-
-
 def render_attention(attention: Attention, threshold: float = 0.5) -> str:
     """A page on which each word shows what it attends to."""
     weights = attention.passage_weights
-    strongest = [
-        (word, [(attention.passage_words[index], weight) for index, weight in found])
-        for word, found in zip(
-            attention.question_words, attention.strongest(threshold), strict=True
-        )
-        if found
-    ]
     return render(
         "attention.html",
         title=attention.question,
@@ -77,7 +61,7 @@ def render_attention(attention: Attention, threshold: float = 0.5) -> str:
         has_weights=weights is not None,
         has_gold=bool(attention.gold_words),
         threshold=f"{threshold:g}",
-        strongest=strongest,
+        strongest=attention.strongest(threshold),
         data={
             "matrix": attention.matrix.round(4).tolist(),
             "weights": None if weights is None else weights.round(6).tolist(),
@@ -105,34 +89,24 @@ class _PrintedPage:
     size whatever their number.
     """
 
-    def __init__(self, width: float, height: float) -> None:
-        self.figure = new_figure(width, height, is_fixed=True)
-        self._width = width
-        self._height = height
-        self._bottom = height
+    def __init__(self, height: float) -> None:
+        self.figure = new_figure(_WIDTH, height, is_fixed=True)
+        self._height = self._bottom = height
 
     def write(self, text: str, left: float = 0.05, stay: bool = False, **style: Any) -> None:
         """Adds lines of text. With `stay` what comes next will stand beside them."""
         bottom = self._bottom - _LINE_HEIGHT * (1 + text.count("\n"))
-        self.figure.text(
-            left / self._width,
-            bottom / self._height,
-            plain(text),
-            **{"fontsize": _FONT_SIZE, "verticalalignment": "bottom", **style},
-        )
+        style = {"fontsize": _FONT_SIZE, "verticalalignment": "bottom", **style}
+        inches = self.figure.dpi_scale_trans
+        self.figure.text(left, bottom, plain(text), transform=inches, **style)
         if not stay:
             self._bottom = bottom
 
-    def add_axes(self, left: float, width: float, height: float, above: float) -> "Axes":
+    def add_axes(self, left: float, width: float, height: float, above: float) -> Axes:
         """Adds a picture with so much room above it."""
         self._bottom -= height + above
-        box = (
-            left / self._width,
-            self._bottom / self._height,
-            width / self._width,
-            height / self._height,
-        )
-        return self.figure.add_axes(box)
+        bottom, share = self._bottom / self._height, height / self._height
+        return self.figure.add_axes((left / _WIDTH, bottom, width / _WIDTH, share))
 
 
 def choose_lines(attention: Attention, words_per_line: int, max_lines: int) -> List[Line]:
@@ -157,7 +131,7 @@ def choose_lines(attention: Attention, words_per_line: int, max_lines: int) -> L
 
 def draw_attention(
     attention: Attention, threshold: float = 0.5, whole_passage: bool = False
-) -> "Figure":
+) -> Figure:
     """
     The attention matrix, one row per question word, with the passage words as columns, in as many
     lines as they need and a page has; under it the weights of the passage words; and for each question
@@ -178,7 +152,7 @@ def draw_attention(
     lines = choose_lines(attention, int((_WIDTH - left) / _COLUMN), max_lines)
     above = [_height_of(attention.passage_words[start:end]) for start, end in lines]
 
-    page = _PrintedPage(_WIDTH, text_height + sum(above) + matrix_height * len(lines))
+    page = _PrintedPage(text_height + sum(above) + matrix_height * len(lines))
     page.write(question, fontsize=9, fontweight="bold")
     answer = f"“{textwrap.shorten(attention.answer, 100)}”" if attention.answer_words else "none"
     page.write(f"Answer: {answer}, with confidence {attention.confidence:.2g}", color=_ANSWER_COLOR)
@@ -201,7 +175,7 @@ def draw_attention(
     return page.figure
 
 
-def _draw_line(axes: "Axes", attention: Attention, line: Line) -> None:
+def _draw_line(axes: Axes, attention: Attention, line: Line) -> None:
     """A line of the passage: the matrix, and below it the weights of the words."""
     start, end = line
     num_rows = len(attention.question_words)
@@ -226,7 +200,7 @@ def _draw_line(axes: "Axes", attention: Attention, line: Line) -> None:
             axes.axvline(edge - 0.5, color=_ANSWER_COLOR, linewidth=1, clip_on=False)
 
 
-def _mark(axes: "Axes", line: Line, span: Tuple[int, int], color: str) -> Tuple[int, int]:
+def _mark(axes: Axes, line: Line, span: Tuple[int, int], color: str) -> Tuple[int, int]:
     """Colours the words of a span, and says in which columns they are."""
     start, end = line
     left, right = max(span[0], start) - start, min(span[1] + 1, end) - start
@@ -258,12 +232,7 @@ def _describe_strongest(
 ) -> List[Tuple[str, str]]:
     """For each question word that any passage word attends to: these words."""
     described = []
-    for word, found in zip(attention.question_words, attention.strongest(threshold), strict=True):
-        if found:
-            # A word that occurs several times is named once, with its strongest attention.
-            by_word: Dict[str, float] = {}
-            for index, weight in found:
-                by_word.setdefault(attention.passage_words[index], weight)
-            names = " · ".join(f"{name} {weight:.2f}" for name, weight in by_word.items())
-            described.append((_short(word), textwrap.shorten(names, num_letters, placeholder=" …")))
+    for word, found in attention.strongest(threshold):
+        names = " · ".join(f"{name} {weight:.2f}" for name, weight in found.items())
+        described.append((_short(word), textwrap.shorten(names, num_letters, placeholder=" …")))
     return described or [("", "none")]

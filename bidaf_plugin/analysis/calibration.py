@@ -12,22 +12,20 @@ the best answer, so this is what is fitted.
 """
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from math import log
+from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import numpy
-from allennlp.common.util import JsonDict
 from scipy.optimize import minimize_scalar
 
-from bidaf_plugin.analysis.answering import answer_paragraphs
+from bidaf_plugin.analysis.answering import distributions_of
+from bidaf_plugin.analysis.files import questions_of, records_of
+from bidaf_plugin.analysis.formats import align_columns
 from bidaf_plugin.analysis.scores import score_questions
-from bidaf_plugin.analysis.squad_files import questions_of
-from bidaf_plugin.analysis.tables import align_columns
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
+from bidaf_plugin.modules.ensemble_rules import Candidate
 from bidaf_plugin.predictors import SpanPredictor
-
-# The start logits and the end logits of a question.
-Logits = Tuple[numpy.ndarray, numpy.ndarray]
 
 NUM_BINS = 15
 _LOWEST_TEMPERATURE, _HIGHEST_TEMPERATURE = 0.001, 1000.0
@@ -38,24 +36,17 @@ class AnswerLogits:
     """
     What the confidences of the answers at any temperature can be computed from, without the model: some
     kilobytes per question.
-
-    # Parameters
-
-    start_logits, end_logits : `numpy.ndarray`
-        Of all tokens of the first question's passage, then of the second's, and so on. The largest of
-        each question is 0.
-    first_rows : `numpy.ndarray`
-        Where each question begins in them.
-    best_scores : `numpy.ndarray`
-        Shape `(num_questions,)`: the start logit plus the end logit of the best answer.
-    is_right : `numpy.ndarray`
-        Shape `(num_questions,)`: whether the best answer is a gold answer.
     """
 
+    # Of all tokens of the first question's passage, then of the second's, and so on. The largest of each
+    # question is 0.
     start_logits: numpy.ndarray
     end_logits: numpy.ndarray
+    # Where each question begins in them.
     first_rows: numpy.ndarray
+    # Shape (num_questions,): the start logit plus the end logit of the best answer.
     best_scores: numpy.ndarray
+    # Shape (num_questions,): whether the best answer is a gold answer.
     is_right: numpy.ndarray
 
     def log_confidences(self, temperature: float) -> numpy.ndarray:
@@ -74,60 +65,32 @@ def collect_logits(
     predictor: SpanPredictor, paragraphs: Sequence[Paragraph], batch_size: Optional[int] = None
 ) -> AnswerLogits:
     """
-    Answers all questions, once, and keeps what the confidences depend on.
-
-    # Parameters
-
-    predictor : `SpanPredictor`
-        One that does not cut the passages into pieces.
-    paragraphs : `Sequence[Paragraph]`
-        From `read_gold_paragraphs`.
-    batch_size : `int`, optional (default = `None`)
-        As in `answer_paragraphs`.
+    Answers all questions, once, and keeps what the confidences depend on. Passages are read whole, so that
+    every question has its logits from one pass of the model, in batches of at most `batch_size`.
     """
-    logits_by_id: Dict[str, Logits] = {}
-
-    hook = predictor._model.register_forward_hook(
-        lambda model, inputs, output_dict: logits_by_id.update(_logits_of_batch(output_dict))
-    )
-    try:
-        answers = answer_paragraphs(predictor, paragraphs, batch_size)
-    finally:
-        hook.remove()
-    predictions = {answer["id"]: answer["best_span_str"] for answer in answers}
+    records = records_of(paragraphs)
+    distributions = distributions_of(predictor, records, batch_size)
+    starts, ends, best_scores = [], [], []
+    predictions: Dict[str, str] = {}
+    for record, distribution in zip(records, distributions, strict=True):
+        answer = Candidate(distribution.best_span, distribution.confidence)
+        predictions[record["id"]] = answer.text(record["passage"])
+        # That there is no answer is one more start and one more end.
+        no_answer = distribution.no_answer_log_probs or ()
+        start = numpy.append(distribution.start_log_probs, no_answer[:1])
+        end = numpy.append(distribution.end_log_probs, no_answer[1:])
+        starts.append(start - start.max())
+        ends.append(end - end.max())
+        best_score = sum(no_answer) if answer.span is None else log(answer.confidence)
+        best_scores.append(best_score - start.max() - end.max())
     scores = score_questions(questions_of(paragraphs), predictions)
-    logits = [logits_by_id[answer["id"]] for answer in answers]
-    lengths = [len(start_logits) for start_logits, _ in logits]
     return AnswerLogits(
-        numpy.concatenate([start_logits for start_logits, _ in logits]),
-        numpy.concatenate([end_logits for _, end_logits in logits]),
-        numpy.cumsum([0, *lengths[:-1]]),
-        numpy.array([_best_score(*item) for item in zip(answers, logits, strict=True)]),
+        numpy.concatenate(starts),
+        numpy.concatenate(ends),
+        numpy.cumsum([0, *map(len, starts[:-1])]),
+        numpy.array(best_scores),
         numpy.array([score.em == 1 for score in scores]),
     )
-
-
-def _logits_of_batch(output_dict: Dict[str, Any]) -> Dict[str, Logits]:
-    # Shape: (batch_size, passage_length) for both
-    start_logits, end_logits = (
-        output_dict[f"span_{side}_logits"].detach().cpu().numpy() for side in ("start", "end")
-    )
-    found = {}
-    for row, item in enumerate(output_dict["metadata"]):
-        length = len(item["passage_tokens"])
-        sides = [start_logits[row, :length], end_logits[row, :length]]
-        if "no_answer_logits" in output_dict:
-            # Shape: (2,)
-            further = output_dict["no_answer_logits"][row].detach().cpu().numpy()
-            sides = [numpy.append(side, logit) for side, logit in zip(sides, further, strict=True)]
-        found[item["id"]] = (sides[0] - sides[0].max(), sides[1] - sides[1].max())
-    return found
-
-
-def _best_score(answer: JsonDict, logits: Logits) -> float:
-    # That there is no answer is the last outcome.
-    first, last = answer["best_span"] or (-1, -1)
-    return float(logits[0][first]) + float(logits[1][last])
 
 
 def negative_log_likelihood(log_confidences: numpy.ndarray, is_right: numpy.ndarray) -> float:

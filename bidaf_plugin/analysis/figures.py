@@ -4,15 +4,16 @@ What all pictures share: how they look, how they are written, how curves are dra
 
 import io
 from itertools import cycle
-from typing import TYPE_CHECKING, List, Mapping, Sequence, Tuple
+from typing import Any, List, Mapping, Sequence, Tuple
 
 import numpy
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from bidaf_plugin.common.files import open_atomically
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Point = Tuple[float, float]
 
@@ -24,23 +25,19 @@ _NUM_DIRECTIONS = 16
 _MAX_RINGS = 12
 
 
-def new_figure(width: float, height: float, is_fixed: bool = False) -> "Figure":
+def new_figure(width: float, height: float, is_fixed: bool = False) -> Figure:
     """
     A figure of so many inches, apart from pyplot and its global state. If it is fixed, everything stays at
     the place that it is given.
     """
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(width, height), layout="constrained")
     if is_fixed:
         figure.set_layout_engine("none")
     return figure
 
 
-def save_figure(figure: "Figure", path: str) -> List[str]:
+def save_figure(figure: Figure, path: str) -> List[str]:
     """Writes `path`.png and `path`.svg, and returns their paths. The same figure makes the same files."""
-    from matplotlib import rc_context
-
     with rc_context({"svg.hashsalt": "bidaf_plugin"}):
         with open_atomically(f"{path}.png", "wb") as file:
             figure.savefig(file, format="png", dpi=_DOTS_PER_INCH)
@@ -50,10 +47,8 @@ def save_figure(figure: "Figure", path: str) -> List[str]:
     return [f"{path}.png", f"{path}.svg"]
 
 
-def figure_as_svg(figure: "Figure") -> str:
+def figure_as_svg(figure: Figure) -> str:
     """An element `<svg>` for a page, whose texts stay texts. Matplotlib escapes them."""
-    from matplotlib import rc_context
-
     file = io.StringIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with rc_context({"svg.hashsalt": "bidaf_plugin", "svg.fonttype": "none"}):
@@ -63,16 +58,31 @@ def figure_as_svg(figure: "Figure") -> str:
 
 
 def draw_curves(
-    axes: "Axes", curves: Mapping[str, Sequence[Point]], colors: Sequence[str] = COLORS
+    axes: Axes, curves: Mapping[str, Sequence[Point]], colors: Sequence[str] = COLORS
 ) -> None:
     """Curves over whole numbers, such as epochs, by their names, with a dot for each measured value."""
-    from matplotlib.ticker import MaxNLocator
-
     for (name, points), color in zip(curves.items(), cycle(colors), strict=False):
         xs, ys = zip(*points, strict=True)
         axes.plot(xs, ys, marker="o", markersize=3, color=color, label=plain(name))
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
     axes.grid(alpha=0.3)
+
+
+def add_legend(
+    figure: Figure, labels: Sequence[str], colors: Sequence[str], **options: Any
+) -> None:
+    """A legend of patches in some colours. Labels are shown as they are."""
+    handles: List[Any] = [Patch(color=color) for color in colors[: len(labels)]]
+    # To matplotlib, "_" in front and "$" have a meaning; names are set as they are.
+    legend = figure.legend(handles, ["x"] * len(labels), frameon=False, fontsize=9, **options)
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set_parse_math(False)
+        text.set_text(label)
+
+
+def shorten(text: str, longest: int = 40) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def plain(text: str) -> str:
@@ -88,26 +98,9 @@ def place_labels(
     gap: float = 4.0,
 ) -> List[Point]:
     """
-    Finds a place for the label of each anchor: as near as it can be without covering another label or
-    leaving the picture, and among those the one that covers the fewest points.
-
-    # Parameters
-
-    anchors : `Sequence[Tuple[float, float]]`
-        What the labels belong to.
-    sizes : `Sequence[Tuple[float, float]]`
-        Width and height of each label.
-    points : `Sequence[Tuple[float, float]]`
-        Everything that is better not covered.
-    picture : `Tuple[float, float]`
-        Width and height of the picture, in which all of them are.
-    gap : `float`, optional (default = `4.0`)
-        Between a label and its anchor, at least.
-
-    # Returns
-
-    `List[Tuple[float, float]]`
-        The centres of the labels.
+    The centres of labels that belong to `anchors`, each at least a `gap` away from its own: as near as it can
+    be without covering another label or leaving the picture, and among those the one that covers the fewest
+    `points`. `sizes` are width and height of each label, `picture` those of the picture.
     """
     angles = 2 * numpy.pi * numpy.arange(_NUM_DIRECTIONS) / _NUM_DIRECTIONS
     # Shape: (num_directions, 2)

@@ -102,13 +102,9 @@ def open_answer_file(
     A function that writes answers to a file, one line of JSON for each. The file is either whole or
     not there.
 
-    # Parameters
-
-    path : `str`
-    instances : `Sequence[Instance]`, optional (default = `None`)
-        The data, in whose order the answers will be. (The order of the file, unless a data loader has
-        read it with several workers: then that in which these have sent the questions.) Without it they
-        are written as they come: data that is too large to be kept has more answers than can be kept.
+    The answers will be in the order of `instances`, the data. (The order of the file, unless a data loader has
+    read it with several workers: then that in which these have sent the questions.) Without it they are written
+    as they come: data that is too large to be kept has more answers than can be kept.
     """
     # Questions are recognised by their metadata, which pass through the model as they are. Where a data
     # loader makes its batches in other processes they are copies, and stay in the order of the batches.

@@ -7,30 +7,23 @@ import os
 import platform
 from datetime import timedelta
 from importlib.metadata import version
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List
 
 import torch
 
+from bidaf_plugin.analysis import variants
 from bidaf_plugin.analysis.answering import find_best_spans
-from bidaf_plugin.analysis.prediction_files import write_nbest
+from bidaf_plugin.analysis.files import read_gold_paragraphs, write_nbest
+from bidaf_plugin.analysis.formats import markdown_table, write_csv
 from bidaf_plugin.analysis.score_report import report_as_json, score_file
-from bidaf_plugin.analysis.squad_files import passages_of, read_gold_paragraphs
-from bidaf_plugin.analysis.variants import (
-    Measurement,
-    curves_as_csv,
-    plot_curves,
-    ranked,
-    read_measurements,
-    score_label,
-    score_names,
-)
+from bidaf_plugin.analysis.training_run import metric_label
 from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.common.files import write_atomically
 
 # Of its training data.
 QUESTIONS_OF_SQUAD = 87_599
 # EM and F1 on SQuAD's dev set: Table 1b and the table of Appendix B of the paper.
-PAPER_SCORES: Dict[str, Tuple[float, float]] = {
+PAPER_SCORES: Dict[str, variants.Scores] = {
     "bidaf": (67.7, 77.3),
     "no_char_embedding": (65.0, 75.4),
     "no_word_embedding": (55.5, 66.8),
@@ -49,12 +42,7 @@ def write_results(run: str, folder: str) -> str:
     """
     Answers all dev questions with the best weights of a run, and writes metrics.json, curve.csv, .png
     and .svg, README.md and the ten best answers to each question, predictions.nbest.json.gz, into a folder:
-    what is worth keeping of a run.
-
-    # Returns
-
-    `str`
-        The text of README.md.
+    what is worth keeping of a run. Returns the text of README.md.
     """
     with open(os.path.join(run, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
@@ -63,9 +51,8 @@ def write_results(run: str, folder: str) -> str:
     os.makedirs(folder, exist_ok=True)
     nbest = os.path.join(folder, "predictions.nbest.json.gz")
     write_nbest(nbest, find_best_spans(predictor, paragraphs))
-    questions = [question for paragraph in paragraphs for question in paragraph.questions]
-    scored = score_file(questions, nbest, passages=passages_of(paragraphs))
-    curve = read_measurements(os.path.dirname(run) or ".", os.path.basename(run))
+    scored = score_file(paragraphs, nbest)
+    curve = variants.read_measurements(os.path.dirname(run) or ".", os.path.basename(run))
     facts = {
         **describe_run(config, curve),
         "em": scored.summary["exact_match"],
@@ -79,13 +66,13 @@ def write_results(run: str, folder: str) -> str:
         f"{m.step},{m.scores['em']},{m.scores['f1']},{m.loss}" for m in curve
     ]
     write_atomically(os.path.join(folder, "curve.csv"), "\n".join(lines) + "\n")
-    plot_curves({"bidaf": curve}, os.path.join(folder, "curve"))
+    variants.plot_curves({"bidaf": curve}, os.path.join(folder, "curve"))
     text = format_results(facts)
     write_atomically(os.path.join(folder, "README.md"), text)
     return text
 
 
-def describe_run(config: Dict[str, Any], curve: List[Measurement]) -> Dict[str, Any]:
+def describe_run(config: Dict[str, Any], curve: List[variants.Measurement]) -> Dict[str, Any]:
     """How the scores of a run came about."""
     best = max(curve, key=lambda measurement: measurement.main_score)
     batch_size = config["data_loader"]["batch_sampler"]["batch_size"]
@@ -99,14 +86,18 @@ def describe_run(config: Dict[str, Any], curve: List[Measurement]) -> Dict[str, 
         "epochs": round(curve[-1].step * batch_size / QUESTIONS_OF_SQUAD, 2),
         "minutes": round(minutes, 1),
         "examples_per_second": round(curve[-1].step * batch_size / (60 * minutes), 1),
-        "hardware": {"cores": os.cpu_count(), "machine": platform.machine(), "gpu": _gpu()},
+        "hardware": {
+            "cores": os.cpu_count(),
+            "machine": platform.machine(),
+            "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        },
         "versions": {
             name: version(name) for name in ("allennlp", "torch", "spacy", "bidaf_plugin")
         },
     }
 
 
-def training_minutes(curve: List[Measurement]) -> float:
+def training_minutes(curve: List[variants.Measurement]) -> float:
     """The time of all sittings, each of which AllenNLP times from zero."""
     seconds, previous = 0.0, 0.0
     for measurement in curve:
@@ -122,10 +113,6 @@ def _to_seconds(duration: str) -> float:
     hours, minutes, seconds = clock.split(":")
     whole = timedelta(hours=int(hours), minutes=int(minutes), seconds=float(seconds))
     return whole.total_seconds() + 86_400 * int(days.split()[0] if days else 0)
-
-
-def _gpu() -> Optional[str]:
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
 
 
 def _without_folders(config: Any) -> Any:
@@ -159,30 +146,29 @@ Official scores on all {facts['questions']:,} questions, with the weights (movin
 """
 
 
-def write_comparison(folder: str, variants: List[str]) -> str:
+def write_comparison(folder: str, names: List[str]) -> str:
     """Writes comparison.csv, .md, .png and .svg from the runs in `folder`, and returns the table."""
-    curves = {variant: read_measurements(folder, variant) for variant in variants}
-    curves = {variant: curve for variant, curve in curves.items() if curve}
-    write_atomically(os.path.join(folder, "comparison.csv"), curves_as_csv(curves))
-    plot_curves(curves, os.path.join(folder, "comparison"))
+    curves = {name: variants.read_measurements(folder, name) for name in names}
+    curves = {name: curve for name, curve in curves.items() if curve}
+    write_csv(os.path.join(folder, "comparison.csv"), variants.curve_rows(curves))
+    variants.plot_curves(curves, os.path.join(folder, "comparison"))
     table = format_comparison(curves)
     write_atomically(os.path.join(folder, "comparison.md"), table)
     return table
 
 
-def format_comparison(curves: Dict[str, List[Measurement]]) -> str:
+def format_comparison(curves: Dict[str, List[variants.Measurement]]) -> str:
     """A markdown table, the best first, with the paper's scores where it has them."""
-    names = score_names(curves)
-    labels = [score_label(name) for name in names]
+    names = variants.score_names(curves)
+    labels = [metric_label(name) for name in names]
     # The paper has no table of variants for the cloze test.
     is_span = names == ["em", "f1"]
-    columns = ["variant", "steps", *labels]
-    columns += [f"paper's {label}" for label in labels] if is_span else []
-    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    for curve in ranked(curves):
+    paper_labels = [f"paper's {label}" for label in labels] if is_span else []
+    rows = [["variant", "steps", *labels, *paper_labels]]
+    for curve in variants.ranked(curves):
         last = curve[-1]
         cells = [last.variant, f"{last.step:,}", *(f"{last.scores[name]:.2f}" for name in names)]
         if is_span:
             cells += [f"{score:.1f}" for score in PAPER_SCORES.get(last.variant, ())] or ["", ""]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        rows.append(cells)
+    return markdown_table(rows)

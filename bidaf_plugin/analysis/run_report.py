@@ -1,30 +1,33 @@
 """
-The page that `allennlp bidaf report` writes of a training run.
+The page that `allennlp bidaf report` writes of a training run, and the table of the parameters of configs.
 """
 
 import json
 import os
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+import torch
 from allennlp.common import Params
+from allennlp.data import Vocabulary
+from allennlp.models import Model
+from allennlp.models.model import remove_weights_related_keys_from_params
+from matplotlib.figure import Figure
 
-from bidaf_plugin.analysis.attention import AttentionSummary
+from bidaf_plugin.analysis.answering import answer_paragraphs
+from bidaf_plugin.analysis.attention import AttentionSummary, find_attention, summarize_attention
 from bidaf_plugin.analysis.figures import COLORS, draw_curves, figure_as_svg, new_figure
-from bidaf_plugin.analysis.html import render
-from bidaf_plugin.analysis.parameter_table import count_parameters_by_layer
+from bidaf_plugin.analysis.files import questions_of, read_gold_paragraphs, read_predictions
+from bidaf_plugin.analysis.formats import align_columns, render
 from bidaf_plugin.analysis.scores import break_down, score_questions, summarize
-from bidaf_plugin.analysis.squad_files import questions_of
-from bidaf_plugin.analysis.training_run import TrainingRun
+from bidaf_plugin.analysis.training_run import TrainingRun, metric_label
 from bidaf_plugin.analysis.wrong_answers import AnsweredQuestion, answered_questions, draw_sample
 from bidaf_plugin.archives.config_check import check_config
-from bidaf_plugin.archives.load import parameters_at_most
+from bidaf_plugin.archives.load import load_span_predictor
+from bidaf_plugin.archives.size_check import parameters_at_most
 from bidaf_plugin.archives.trust import is_trusted
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Row = Tuple[str, ...]
 
@@ -35,39 +38,49 @@ _MAX_BYTES = 16 * 1024**3
 
 
 class AnswerReport(NamedTuple):
-    """
-    What a model answers to the questions of some data.
+    """What a model answers to the questions of some data."""
 
-    # Parameters
-
-    data : `str`
-        The name of the data.
-    scores : `Dict[str, float]`
-        The official ones.
-    breakdown : `Dict[str, List[Row]]`
-        By aspect, the rows of a table of groups of questions: label, number of questions, EM and F1.
-    sample : `List[AnsweredQuestion]`
-        Some questions.
-    wrong : `List[AnsweredQuestion]`
-        Some whose answers are no exact match.
-    num_wrong, num_overlapping : `int`
-        How many there are of those in all, and of those that overlap with a gold answer.
-    attention : `Dict[str, AttentionSummary]`
-        What the model attends to, by question id, where it is known.
-    """
-
+    # The name of the data.
     data: str
+    # The official ones.
     scores: Dict[str, float]
+    # By aspect, the rows of a table of groups of questions: label, number of questions, EM and F1.
     breakdown: Dict[str, List[Row]]
+    # Some questions, and some whose answers are no exact match.
     sample: List[AnsweredQuestion]
     wrong: List[AnsweredQuestion]
+    # How many there are of those in all, and of those that overlap with a gold answer.
     num_wrong: int
     num_overlapping: int
+    # What the model attends to, by question id, where it is known.
     attention: Dict[str, AttentionSummary] = {}
 
-    def passages(self) -> Dict[str, str]:
-        """The passages of the sample, by question id."""
-        return {q.id: "".join(text for text, _ in q.passage) for q in self.sample}
+
+def answer_data(
+    run: TrainingRun,
+    data: str,
+    predictions_file: Optional[str],
+    cuda_device: int,
+    num_samples: int,
+    seed: int,
+) -> AnswerReport:
+    """The answers of the run's model, with what it attends to, or those that are given."""
+    paragraphs = read_gold_paragraphs(data)
+    if predictions_file is not None:
+        predictions = read_predictions(predictions_file)
+        return report_answers(data, paragraphs, predictions, num_samples, seed)
+    if run.model_path is None:
+        raise DataError(f"{run.folder}: there is no model yet that could answer the questions")
+    predictor = load_span_predictor(run.model_path, cuda_device)
+    records = answer_paragraphs(predictor, paragraphs)
+    predictions = {record["id"]: record["best_span_str"] for record in records}
+    report = report_answers(data, paragraphs, predictions, num_samples, seed)
+    try:
+        found = [find_attention(predictor, q.question, q.passage_text, q.id) for q in report.sample]
+    except DataError:
+        # The model has no attention layer to look into.
+        return report
+    return report._replace(attention={item.id: summarize_attention(item) for item in found})
 
 
 def report_answers(
@@ -153,7 +166,7 @@ def list_facts(run: TrainingRun) -> List[Tuple[str, str]]:
     return facts
 
 
-def draw_charts(run: TrainingRun) -> List[Tuple[str, "Figure"]]:
+def draw_charts(run: TrainingRun) -> List[Tuple[str, Figure]]:
     """For each metric its label and a chart with a curve for training and one for validation."""
     charts = []
     for name, curves in run.curves().items():
@@ -184,11 +197,6 @@ def tabulate_epochs(run: TrainingRun) -> List[Row]:
     return rows
 
 
-def metric_label(name: str) -> str:
-    """How people write it."""
-    return name.upper() if name in ("em", "f1") else name.replace("_", " ")
-
-
 def count_parameters(config: Dict[str, Any]) -> Tuple[List[Row], str]:
     """The rows of a table of layers, or why there is none."""
     try:
@@ -203,3 +211,31 @@ def count_parameters(config: Dict[str, Any]) -> Tuple[List[Row], str]:
         return [], str(error)
     rows = [(layer.replace("_", " "), f"{count:,}") for layer, count in counts.items()]
     return [*rows, ("in all", f"{sum(counts.values()):,}")], ""
+
+
+def count_parameters_by_layer(config: Params) -> Dict[str, int]:
+    """The trainable parameters of each layer of a model, without word and character vectors."""
+    if "model" not in config:
+        raise DataError("the config has no key 'model'")
+    model_params = config["model"]
+    remove_weights_related_keys_from_params(model_params)
+    # Where tensors have shapes and take no memory.
+    with torch.device("meta"):
+        model = Model.from_params(vocab=Vocabulary.empty(), params=model_params)
+    counts: Dict[str, int] = {}
+    for name, parameter in model.named_parameters():
+        is_vector_of_vocabulary = name.endswith((".trained", "embedding._module.weight"))
+        if parameter.requires_grad and not is_vector_of_vocabulary:
+            layer = name.split(".")[0].strip("_")
+            counts[layer] = counts.get(layer, 0) + parameter.numel()
+    return counts
+
+
+def format_table(names: List[str], counts: List[Dict[str, int]]) -> str:
+    """One row per layer and one column per config."""
+    layers = dict.fromkeys(layer for column in counts for layer in column)
+    rows = [["", *(name.rpartition("/")[2] for name in names)]]
+    for layer in layers:
+        rows.append([layer, *(f"{column.get(layer, 0):,}" for column in counts)])
+    rows.append(["total", *(f"{sum(column.values()):,}" for column in counts)])
+    return align_columns(rows)

@@ -14,9 +14,7 @@ from allennlp.data import Instance
 from allennlp.interpret import SaliencyInterpreter
 from allennlp.predictors import Predictor
 
-from bidaf_plugin.analysis.attention_files import file_name
-from bidaf_plugin.analysis.html import render
-from bidaf_plugin.analysis.tables import align_columns
+from bidaf_plugin.analysis.formats import align_columns, file_name, render
 from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.data.fields.windowed_text_field import WindowedTextField
 
@@ -25,28 +23,17 @@ METHODS = ("simple-gradient", "integrated-gradient", "smooth-gradient")
 
 
 class SalientWord(NamedTuple):
-    """
-    before : `str`
-        What stands between the word before and this one.
-    word : `str`
-    score : `float`
-        The scores of a text are not negative and sum to 1 (or are all 0, if nothing matters).
-    """
+    """A word of a text, and how much it matters."""
 
+    # What stands between the word before and this one.
     before: str
     word: str
+    # The scores of a text are not negative and sum to 1 (or are all 0, if nothing matters).
     score: float
 
 
 class Saliency(NamedTuple):
-    """
-    method : `str`
-        One of `METHODS`.
-    answer : `str`
-        What the scores explain: the model's answer.
-    question : `List[SalientWord]`
-    passage : `List[SalientWord]`
-    """
+    """By one of `METHODS`, how much each word matters to an answer, that of the model."""
 
     method: str
     answer: str
@@ -65,18 +52,10 @@ def find_saliency(
     predictor: Predictor, record: JsonDict, method: str = METHODS[0], seed: int = 0
 ) -> Saliency:
     """
-    # Parameters
-
-    predictor : `Predictor`
-        A `SpanPredictor` or a `ClozePredictor`.
-    record : `JsonDict`
-        What the predictor takes: a `question` and a `passage`.
-    method : `str`, optional (default = `"simple-gradient"`)
-        One of `METHODS`: the gradient of the loss times the vector of the word; its integral on the way
-        from zero vectors ([Sundararajan et al., 2017](https://arxiv.org/abs/1703.01365)); or the
-        gradient averaged over noise ([Smilkov et al., 2017](https://arxiv.org/abs/1706.03825)).
-    seed : `int`, optional (default = `0`)
-        For the noise.
+    For the answer of a `SpanPredictor` or a `ClozePredictor` to a `question` on a `passage`. The score of a word
+    is the gradient of the loss times its vector; the integral of that on the way from zero vectors
+    ([Sundararajan et al., 2017](https://arxiv.org/abs/1703.01365)); or the gradient averaged over noise
+    ([Smilkov et al., 2017](https://arxiv.org/abs/1706.03825)), which the seed decides.
     """
     instance = predictor._json_to_instance(record)
     answer = predictor.predict_json(record)
@@ -89,8 +68,13 @@ def find_saliency(
     passage_scores, question_scores = (
         numpy.nan_to_num(numpy.array(gradients[f"grad_input_{number}"])) for number in (1, 2)
     )
-    if isinstance(instance["passage"], WindowedTextField):
-        passage_scores = _sum_over_windows(passage_scores, instance["passage"])
+    passage = instance["passage"]
+    if isinstance(passage, WindowedTextField):
+        # A word counts in each window that it is in.
+        positions = passage.word_positions().reshape(-1)
+        is_word = positions >= 0
+        # Shape: (num_words,)
+        passage_scores = numpy.bincount(positions[is_word], passage_scores[is_word], len(passage))
     best = answer["best_span_str"] if "best_span_str" in answer else answer["best_entity"]
     return Saliency(
         method,
@@ -98,14 +82,6 @@ def find_saliency(
         _salient_words(instance, "question", question_scores),
         _salient_words(instance, "passage", passage_scores),
     )
-
-
-def _sum_over_windows(scores: numpy.ndarray, passage: WindowedTextField) -> numpy.ndarray:
-    """A word counts in each window that it is in. Shape: (num_words,)"""
-    positions = passage.word_positions().reshape(-1)
-    summed = numpy.zeros(len(passage))
-    numpy.add.at(summed, positions[positions >= 0], scores[positions >= 0])
-    return summed
 
 
 def _salient_words(instance: Instance, name: str, scores: Sequence[float]) -> List[SalientWord]:
@@ -149,10 +125,5 @@ def render_saliency(saliency: Saliency, question: str) -> str:
         title=question,
         method=saliency.method,
         answer=saliency.answer,
-        texts={"Question": _shades(saliency.question), "Passage": _shades(saliency.passage)},
+        texts={"Question": saliency.question, "Passage": saliency.passage},
     )
-
-
-def _shades(words: List[SalientWord]) -> List[Dict[str, Any]]:
-    largest = max((word.score for word in words), default=0.0) or 1.0
-    return [{**word._asdict(), "shade": word.score / largest} for word in words]

@@ -8,13 +8,16 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 import numpy
 from numpy.typing import ArrayLike
 
-from bidaf_plugin.analysis.prediction_files import (
+from bidaf_plugin.analysis.files import (
     first_answers,
     is_nbest_file,
+    passages_of,
+    questions_of,
     read_nbest,
     read_predictions,
     read_probabilities,
 )
+from bidaf_plugin.analysis.formats import align_columns
 from bidaf_plugin.analysis.scores import (
     Group,
     QuestionScore,
@@ -24,66 +27,44 @@ from bidaf_plugin.analysis.scores import (
     score_questions,
     summarize,
 )
-from bidaf_plugin.analysis.tables import align_columns
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.data.dataset_readers.squad_json import Question
+from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
 
 # Resamples of the bootstrap at once, which bounds the memory.
 _RESAMPLES_AT_ONCE = 1_000
 
 
 class FileScores(NamedTuple):
-    """
-    What there is to say of a prediction file.
-
-    # Parameters
-
-    file : `str`
-    questions : `List[QuestionScore]`
-        One for each question of the data.
-    summary : `Dict[str, float]`
-        The official scores.
-    breakdown : `Dict[str, List[Group]]`
-    missing : `List[str]`
-        Questions of the data that the file does not answer; they count as wrong.
-    extra : `List[str]`
-        Ids of the file that are not in the data; they do not count.
-    """
+    """What there is to say of a prediction file."""
 
     file: str
+    # One for each question of the data.
     questions: List[QuestionScore]
+    # The official scores.
     summary: Dict[str, float]
     breakdown: Dict[str, List[Group]]
+    # Questions of the data that the file does not answer; they count as wrong.
     missing: List[str]
+    # Ids of the file that are not in the data; they do not count.
     extra: List[str]
 
 
 def score_file(
-    questions: Sequence[Question],
+    paragraphs: Sequence[Paragraph],
     file: str,
     probabilities_file: Optional[str] = None,
     threshold: float = 1.0,
-    passages: Optional[Mapping[str, str]] = None,
 ) -> FileScores:
     """
-    Scores a prediction file.
-
-    # Parameters
-
-    questions : `Sequence[Question]`
-        From `read_gold_questions`.
-    file : `str`
-    probabilities_file : `str`, optional (default = `None`)
-        No-answer probabilities, for data of version 2.0.
-    threshold : `float`, optional (default = `1.0`)
-        Questions with a larger no-answer probability count as answered with the empty string.
-    passages : `Mapping[str, str]`, optional (default = `None`)
-        By question id: with them `file` may be one of n-best answers, too.
+    Scores a file of predictions or of n-best answers to questions whose gold answers are known. On data of
+    version 2.0 there may be no-answer probabilities: questions with one above the threshold count as answered
+    with the empty string.
     """
-    if passages is not None and is_nbest_file(file):
-        predictions = first_answers(file, read_nbest(file), passages)
+    if is_nbest_file(file):
+        predictions = first_answers(file, read_nbest(file), passages_of(paragraphs))
     else:
         predictions = read_predictions(file)
+    questions = questions_of(paragraphs)
     scores = score_questions(questions, predictions)
     best_thresholds: Dict[str, float] = {}
     if probabilities_file is not None:
@@ -108,22 +89,14 @@ def score_file(
 
 
 class Difference(NamedTuple):
-    """
-    How much better the second of two systems is.
+    """How much better the second of two systems is."""
 
-    # Parameters
-
-    difference : `float`
-        The mean of second - first over the questions.
-    low, high : `float`
-        The confidence interval.
-    p_value : `float`
-        Of both sides: how likely a difference of this size is if there is none.
-    """
-
+    # The mean of second - first over the questions.
     difference: float
+    # The confidence interval.
     low: float
     high: float
+    # Of both sides: how likely a difference of this size is if there is none.
     p_value: float
 
 
@@ -135,18 +108,13 @@ def paired_bootstrap(
     seed: int = 0,
 ) -> Difference:
     """
-    The paired bootstrap of the difference between two systems on the same questions
+    The paired bootstrap of the difference between the scores of two systems on the same questions
     ([Efron and Tibshirani, 1993](https://doi.org/10.1201/9780429246593)): the questions are drawn anew,
     with replacement, `num_resamples` times. The interval is that of the percentiles; the p-value is twice
     the share of resamples in which the difference is gone or has changed its sign.
 
     A resample is drawn as the number of times that each distinct difference occurs in it, which is the
     same as drawing question by question, and much faster: there are few distinct differences.
-
-    # Parameters
-
-    first, second : `ArrayLike`
-        The scores of each question, by both systems.
     """
     differences = numpy.asarray(second, dtype=float) - numpy.asarray(first, dtype=float)
     num_questions = len(differences)
@@ -200,6 +168,17 @@ def report_as_json(
     return report
 
 
+def breakdown_rows(aspect: str, files: Mapping[str, FileScores]) -> List[List[Any]]:
+    """A row for each group of questions, after the names of the columns, with the scores of all files."""
+    scores = [f"{name} {score}".strip() for name in files for score in ("EM", "F1")]
+    rows: List[List[Any]] = [[aspect, "questions", *scores]]
+    # The groups depend on the questions alone, so all files have the same.
+    for groups in zip(*(item.breakdown[aspect] for item in files.values()), strict=True):
+        numbers = [number for group in groups for number in (group.em, group.f1)]
+        rows.append([groups[0].label, groups[0].num_questions, *numbers])
+    return rows
+
+
 def report_as_text(files: Sequence[FileScores], differences: Mapping[str, Difference]) -> str:
     """The same for people."""
     columns = [""] if len(files) == 1 else ["first", "second"]
@@ -209,13 +188,8 @@ def report_as_text(files: Sequence[FileScores], differences: Mapping[str, Differ
         rows.append([name, *(f"{v:,}" if isinstance(v, int) else f"{v:.3f}" for v in values)])
     paragraphs = [*map(_describe_ids, files), align_columns(rows)]
     for aspect in files[0].breakdown:
-        scores = [f"{column} {score}".strip() for column in columns for score in ("EM", "F1")]
-        rows = [[aspect, "questions", *scores]]
-        # The groups depend on the questions alone, so both files have the same.
-        for groups in zip(*(item.breakdown[aspect] for item in files), strict=True):
-            numbers = [f"{score:.2f}" for group in groups for score in (group.em, group.f1)]
-            rows.append([groups[0].label, f"{groups[0].num_questions:,}", *numbers])
-        paragraphs.append(align_columns(rows))
+        by_column = dict(zip(columns, files, strict=True))
+        paragraphs.append(align_columns(breakdown_rows(aspect, by_column)))
     if differences:
         lines = [f"{files[1].file} minus {files[0].file}, paired bootstrap:"]
         for name, result in differences.items():

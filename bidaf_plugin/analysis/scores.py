@@ -13,8 +13,12 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.squad_json import Question
-from bidaf_plugin.training.metrics.squad2_em_and_f1 import squad2_scores
-from bidaf_plugin.training.metrics.squad_em_and_f1 import best_over_answers, exact_match, f1_score
+from bidaf_plugin.training.metrics import (
+    best_over_answers,
+    exact_match,
+    f1_score,
+    squad2_scores,
+)
 
 NUM_FIRST_WORDS = 10
 # The largest number of words in each group; one more group has all that is longer.
@@ -24,25 +28,15 @@ _QUESTION_LENGTHS = (6, 9, 12, 15, 20)
 
 @dataclass(frozen=True)
 class QuestionScore:
-    """
-    A question, what was answered, and how good that is.
-
-    # Parameters
-
-    id : `str`
-    question : `str`
-    answers : `Tuple[str, ...]`
-        The distinct gold answers; none if the right answer is that there is none.
-    prediction : `Optional[str]`
-        None if the question was not answered at all, which is always wrong.
-    em, f1 : `float`
-        From 0 to 1.
-    """
+    """A question, what was answered, and how good that is."""
 
     id: str
     question: str
+    # The distinct gold answers; none if the right answer is that there is none.
     answers: Tuple[str, ...]
+    # None if the question was not answered at all, which is always wrong.
     prediction: Optional[str]
+    # From 0 to 1.
     em: float
     f1: float
 
@@ -71,14 +65,8 @@ def score_questions(
     questions: Sequence[Question], predictions: Mapping[str, str]
 ) -> List[QuestionScore]:
     """
-    The scores of all `questions`, in their order.
-
-    # Parameters
-
-    questions : `Sequence[Question]`
-        From `read_gold_questions`.
-    predictions : `Mapping[str, str]`
-        Answers by question id, from `read_predictions`. Those to other questions are ignored.
+    The scores of all `questions`, in their order, whose gold answers are known. `predictions` are by question
+    id; those to other questions are ignored.
     """
     is_version_2 = not all(question.answers for question in questions)
     return [_score(question, predictions.get(question.id), is_version_2) for question in questions]

@@ -24,26 +24,17 @@ _EPOCH = re.compile(r"metrics_epoch_(\d{1,9})\.json$")
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """
-    # Parameters
-
-    folder : `str`
-    config : `Dict[str, Any]`
-    epochs : `List[Dict[str, Any]]`
-        What was measured after each epoch so far.
-    metrics : `Optional[Dict[str, Any]]`
-        What was measured in the end; None if training has not ended.
-    problems : `List[str]`
-        The last warnings and errors of the log, each once.
-    version : `Optional[str]`
-        Of AllenNLP.
-    """
+    """What `allennlp train` has put into a folder so far."""
 
     folder: str
     config: Dict[str, Any]
+    # What was measured after each epoch so far.
     epochs: List[Dict[str, Any]]
+    # What was measured in the end; None if training has not ended.
     metrics: Optional[Dict[str, Any]]
+    # The last warnings and errors of the log, each once.
     problems: List[str]
+    # Of AllenNLP.
     version: Optional[str]
 
     @property
@@ -71,14 +62,13 @@ class TrainingRun:
         return {name: curves[name] for name in [*first, *sorted(set(curves).difference(first))]}
 
 
+def metric_label(name: str) -> str:
+    """How people write it."""
+    return name.upper() if name in ("em", "f1") else name.replace("_", " ")
+
+
 def read_run(folder: str) -> TrainingRun:
-    """
-    Reads the folder that `allennlp train -s` writes.
-
-    # Raises
-
-    `DataError`, if it is not the folder of a training run.
-    """
+    """Reads the folder that `allennlp train -s` writes; a `DataError` says if it is no such folder."""
     config_path = os.path.join(folder, "config.json")
     if not os.path.isdir(folder):
         raise DataError(f"{folder}: there is no such folder")

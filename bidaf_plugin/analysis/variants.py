@@ -9,40 +9,32 @@ import re
 from statistics import mean, stdev
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from matplotlib import colormaps
+
 from bidaf_plugin.analysis.figures import draw_curves, new_figure, save_figure
-from bidaf_plugin.analysis.tables import csv_text, markdown_table
-from bidaf_plugin.analysis.training_run import read_run
+from bidaf_plugin.analysis.formats import markdown_table
+from bidaf_plugin.analysis.training_run import metric_label, read_run
 from bidaf_plugin.archives.config_check import read_plain_json
 from bidaf_plugin.common.errors import DataError
 
+# EM and F1, official, in percent.
+Scores = Tuple[float, float]
+
 # By what models are judged, the most important score last: those that give spans, and cloze models.
 _SCORES: Sequence[Tuple[str, ...]] = (("em", "f1"), ("accuracy",))
-_LABELS = {"em": "EM", "f1": "F1", "accuracy": "accuracy"}
 # A difference is real if it is larger than so many standard deviations of single runs.
 _STANDARD_DEVIATIONS = 2.0
 
 
 class Measurement(NamedTuple):
-    """
-    How good a variant of the model is after so many training steps.
-
-    # Parameters
-
-    variant : `str`
-        Its name.
-    step : `int`
-    scores : `Dict[str, float]`
-        On the validation data, in percent: `em` and `f1`, or `accuracy`.
-    loss : `float`
-        On the validation data.
-    training_duration : `str`
-        As AllenNLP writes it: "0:12:34.5".
-    """
+    """How good a variant of the model is after so many training steps, on the validation data."""
 
     variant: str
     step: int
+    # In percent: `em` and `f1`, or `accuracy`.
     scores: Dict[str, float]
     loss: float
+    # As AllenNLP writes it: "0:12:34.5".
     training_duration: str
 
     @property
@@ -86,11 +78,6 @@ def read_measurements(folder: str, variant: str) -> List[Measurement]:
     return measurements
 
 
-def score_label(name: str) -> str:
-    """A score as people write it."""
-    return _LABELS[name]
-
-
 def score_names(curves: Dict[str, List[Measurement]]) -> List[str]:
     """The scores that the variants have, the most important last."""
     return next((list(curve[-1].scores) for curve in curves.values() if curve), [])
@@ -101,20 +88,18 @@ def ranked(curves: Dict[str, List[Measurement]]) -> List[List[Measurement]]:
     return sorted(curves.values(), key=lambda curve: -curve[-1].main_score)
 
 
-def curves_as_csv(curves: Dict[str, List[Measurement]]) -> str:
-    """A row for each measurement. All variants must have the same scores."""
+def curve_rows(curves: Dict[str, List[Measurement]]) -> List[List[Any]]:
+    """A row for each measurement, after the names of the columns. All variants must have the same scores."""
     names = score_names(curves)
     rows: List[List[Any]] = [["variant", "step", *names, "loss", "training_duration"]]
     for curve in curves.values():
         for variant, step, scores, *others in curve:
             rows.append([variant, step, *(scores[name] for name in names), *others])
-    return csv_text(rows)
+    return rows
 
 
 def plot_curves(curves: Dict[str, List[Measurement]], path: str) -> None:
     """The scores by step, as `path`.png and `path`.svg. All variants must have the same scores."""
-    from matplotlib import colormaps
-
     names = score_names(curves)
     figure = new_figure(6 * len(names) + 1, 5)
     (all_axes,) = figure.subplots(1, len(names), sharex=True, squeeze=False)
@@ -125,7 +110,7 @@ def plot_curves(curves: Dict[str, List[Measurement]], path: str) -> None:
         }
         draw_curves(axes, points, colormaps["tab20"].colors)  # type: ignore[attr-defined]
         axes.set_xlabel("training steps")
-        axes.set_title(score_label(name))
+        axes.set_title(metric_label(name))
         axes.set_ylim(bottom=0)
     all_axes[0].set_ylabel("validation score, percent")
     if len(curves) > 1:
@@ -134,37 +119,9 @@ def plot_curves(curves: Dict[str, List[Measurement]], path: str) -> None:
     save_figure(figure, path)
 
 
-class FinishedRun(NamedTuple):
-    """Official scores in percent."""
-
-    variant: str
-    em: float
-    f1: float
-
-
-class VariantScores(NamedTuple):
-    """
-    What the runs of a variant have reached on average.
-
-    # Parameters
-
-    num_runs : `int`
-        0 if the variant was not run; its scores are then None.
-    em, f1 : `float`, optional
-    spread : `float`, optional
-        The standard deviation of F1 from run to run; None of fewer than two.
-    """
-
-    variant: str
-    num_runs: int
-    em: Optional[float]
-    f1: Optional[float]
-    spread: Optional[float]
-
-
-def read_finished_runs(folder: str) -> List[FinishedRun]:
-    """The runs in a folder, by name."""
-    runs = []
+def read_finished_runs(folder: str) -> Dict[str, List[Scores]]:
+    """The scores of the runs in a folder, by their variant."""
+    runs: Dict[str, List[Scores]] = {}
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name, "metrics.json")
         if not os.path.isfile(path):
@@ -173,46 +130,36 @@ def read_finished_runs(folder: str) -> List[FinishedRun]:
         for key in ("em", "f1"):
             if not isinstance(metrics, dict) or not isinstance(metrics.get(key), (int, float)):
                 raise DataError(f"{path}: {key!r} must be a number")
-        runs.append(FinishedRun(re.sub(r"-\d+$", "", name), metrics["em"], metrics["f1"]))
+        runs.setdefault(re.sub(r"-\d+$", "", name), []).append((metrics["em"], metrics["f1"]))
     if not runs:
         raise DataError(f"{folder}: there is no folder of a finished run (metrics.json) in it")
     return runs
 
 
-def summarize_variants(runs: Sequence[FinishedRun], variants: Sequence[str]) -> List[VariantScores]:
-    """The given variants in their order, also those without a run, and then all others."""
-    summaries = []
-    for name in dict.fromkeys([*variants, *(run.variant for run in runs)]):
-        ems = [run.em for run in runs if run.variant == name]
-        f1s = [run.f1 for run in runs if run.variant == name]
-        em, f1 = (mean(scores) if scores else None for scores in (ems, f1s))
-        spread = stdev(f1s) if len(f1s) > 1 else None
-        summaries.append(VariantScores(name, len(f1s), em, f1, spread))
-    return summaries
-
-
-def format_variants(
-    summaries: Sequence[VariantScores], paper: Mapping[str, Tuple[float, float]]
-) -> str:
+def format_variants(runs: Mapping[str, List[Scores]], paper: Mapping[str, Scores]) -> str:
     """
-    A markdown table beside the paper's scores. Whether a difference is larger than chance is judged by the
-    largest spread that any variant shows from seed to seed.
+    A markdown table with the average of the runs of each variant beside the paper's scores: its variants in
+    their order, also those without a run, and then all others. Whether a difference is larger than chance is
+    judged by the largest standard deviation that any variant shows from seed to seed.
     """
-    spread = max((s.spread for s in summaries if s.spread is not None), default=None)
-    ours = {s.variant: s.f1 for s in summaries if s.f1 is not None and s.variant in paper}
-    our_ranks, paper_ranks = _ranks(ours), _ranks({name: paper[name][1] for name in ours})
+    f1s = {name: [f1 for _, f1 in scores] for name, scores in runs.items()}
+    spreads = {name: stdev(values) for name, values in f1s.items() if len(values) > 1}
+    spread = max(spreads.values(), default=None)
+    our_ranks = _ranks({name: mean(f1s[name]) for name in paper if name in runs})
+    paper_ranks = _ranks({name: paper[name][1] for name in our_ranks})
     rows: List[List[Any]] = [
         ["variant", "runs", "EM", "F1", "paper's EM", "paper's F1"]
         + ["F1 less the paper's", "place", "paper's place"]
     ]
-    for name, num_runs, em, f1, own_spread in summaries:
+    for name in dict.fromkeys([*paper, *runs]):
+        of_name = runs.get(name, [])
+        em, f1 = map(mean, zip(*of_name, strict=True)) if of_name else (None, None)
         paper_em, paper_f1 = paper.get(name, (None, None))
-        plus_minus = "" if own_spread is None else f" ± {own_spread:.2f}"
+        plus_minus = f" ± {spreads[name]:.2f}" if name in spreads else ""
         scores = [_number(em), _number(f1) + plus_minus, _number(paper_em, 1), _number(paper_f1, 1)]
         ranks = [our_ranks.get(name, ""), paper_ranks.get(name, "")]
-        rows.append(
-            [name, num_runs or "missing", *scores, _difference(f1, paper_f1, spread), *ranks]
-        )
+        difference = _difference(f1, paper_f1, spread)
+        rows.append([name, len(of_name) or "missing", *scores, difference, *ranks])
     note = "No variant has been run with two seeds: how large chance is cannot be told."
     if spread is not None:
         note = (

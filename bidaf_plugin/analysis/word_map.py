@@ -4,14 +4,16 @@ Maps of words in the spaces of a model: Fig. 2a of
 """
 
 import calendar
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 import numpy
 from allennlp.data import Instance
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from sklearn.manifold import TSNE
 
 from bidaf_plugin.analysis.figures import new_figure, place_labels, plain
-from bidaf_plugin.analysis.text_vectors import (
+from bidaf_plugin.analysis.word_spaces import (
     SPACES,
     context_of,
     iterate_vectors,
@@ -20,10 +22,6 @@ from bidaf_plugin.analysis.text_vectors import (
 )
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import SpanPredictor
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MONTHS = [name for name in calendar.month_name if name]
 
@@ -39,20 +37,13 @@ _TITLES = {"word": "Word embedding space", "contextual": "Contextual embedding s
 
 
 class MapPoint(NamedTuple):
-    """
-    space : `str`
-        One of `SPACES`.
-    word : `str`
-        As it is written.
-    x, y : `float`
-    context : `str`
-        The words around it; empty in the word space, where a word has one point.
-    """
+    """A place for a word on the map of one of `SPACES`."""
 
     space: str
     word: str
     x: float
     y: float
+    # The words around it; empty in the word space, where a word has one point.
     context: str
 
 
@@ -75,19 +66,9 @@ def map_words(
     in each of `SPACES`. In the contextual space every occurrence has its point; in the word space,
     where all occurrences of a word have the same vector, every word.
 
-    # Parameters
-
-    predictor : `SpanPredictor`
-    instances : `Sequence[Instance]`
-        Of the reader "bidaf_squad".
-    words : `Sequence[str]`
-        In whatever case: "May" means "may" as well, which has points of its own.
-    seed : `int`, optional (default = `0`)
-    max_occurrences : `int`, optional (default = `100`)
-        Of a word in one spelling. If there are more, they are drawn.
-    num_others : `int`, optional (default = `2000`)
-        So many other words, drawn from all passages, take part in the layout and are left out of the
-        map, as in the paper.
+    The case of the words does not matter: "May" means "may" as well, which has points of its own. If there are
+    more than `max_occurrences` of a word in one spelling, they are drawn. As in the paper, `num_others` other
+    words, drawn from all passages, take part in the layout and are left out of the map.
     """
     passages = one_per_passage(instances)
     generator = numpy.random.default_rng(seed)
@@ -178,7 +159,7 @@ def map_rows(points: Sequence[MapPoint]) -> Iterator[List[Any]]:
         yield [space, word, round(x, 4), round(y, 4), context]
 
 
-def draw_word_map(points: Sequence[MapPoint]) -> "Figure":
+def draw_word_map(points: Sequence[MapPoint]) -> Figure:
     """
     A colour for each word, filled where it is capitalised and hollow where it is not, and the name of
     each spelling beside its points.
@@ -199,7 +180,7 @@ def draw_word_map(points: Sequence[MapPoint]) -> "Figure":
     return figure
 
 
-def _draw_space(axes: "Axes", points: Sequence[MapPoint], colors: Dict[str, str]) -> None:
+def _draw_space(axes: Axes, points: Sequence[MapPoint], colors: Dict[str, str]) -> None:
     axes.set(xlim=(0, _PANEL), ylim=(0, _PANEL), xticks=[], yticks=[])
     axes.spines[:].set_color("#d9dce1")
     # Shape: (num_points, 2)

@@ -37,6 +37,7 @@ from allennlp.modules.seq2vec_encoders import CnnEncoder
 from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
 from allennlp.modules.token_embedders import Embedding, TokenCharactersEncoder
 
+from bidaf_plugin.archives.trust import HOW_TO_TRUST
 from bidaf_plugin.common.errors import DataError
 
 _MAX_CONFIG_BYTES = 4 * 1024**2
@@ -103,7 +104,6 @@ _SECTIONS: Dict[str, Type[Registrable]] = {
     "validation_data_loader": DataLoader,
     "evaluation": Evaluator,
 }
-_HOW_TO_TRUST = "if you trust whoever made it, say so: --trust, or trust=True in Python"
 
 
 def read_plain_json(path: str) -> Any:
@@ -119,15 +119,7 @@ def read_plain_json(path: str) -> Any:
 
 
 def read_config(folder: str, archive: object) -> Dict[str, Any]:
-    """
-    The config in the folder of an archive or of a training run.
-
-    # Parameters
-
-    folder : `str`
-    archive : `object`
-        What messages call it.
-    """
+    """The config in the folder of an archive or of a training run; `archive` is what messages call it."""
     try:
         config = read_plain_json(os.path.join(folder, CONFIG_NAME))
         if isinstance(config["model"]["type"], str):
@@ -142,17 +134,8 @@ def read_config(folder: str, archive: object) -> Dict[str, Any]:
 
 def check_config(config: Mapping[str, Any], archive: object) -> None:
     """
-    # Parameters
-
-    config : `Mapping[str, Any]`
-        Of an archive or of a training run, from `read_config`.
-    archive : `object`
-        What messages call it.
-
-    # Raises
-
-    `DataError`, if anything that is built from the config, at any time, is not of a class that archives may
-    name, or has an argument that is not allowed or cannot be right.
+    A `DataError` if anything that is built from the config of an archive or of a training run, at any time, is
+    not of a class that archives may name, or has an argument that is not allowed or cannot be right.
     """
     for section, base in _SECTIONS.items():
         if section == "data_loader" and config.get("validation_data_loader") is not None:
@@ -252,5 +235,5 @@ def _is_ours(found: type) -> bool:
 
 def _refusal(archive: object, place: str, what: str) -> DataError:
     return DataError(
-        f"{archive}: its config names {what} (at {place:.100}), which archives may not; {_HOW_TO_TRUST}"
+        f"{archive}: its config names {what} (at {place:.100}), which archives may not; {HOW_TO_TRUST}"
     )

@@ -4,7 +4,6 @@ Ensembles: archives of single models, alone or in the archive of the ensemble.
 
 import json
 import os
-import shutil
 import tempfile
 from os import PathLike
 from typing import Any, Dict, List, Optional, Sequence, Union
@@ -12,15 +11,12 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 import torch
 from allennlp.common.meta import META_NAME, Meta
 from allennlp.data import Vocabulary
-from allennlp.models import Model
-from allennlp.models.archival import CONFIG_NAME, archive_model
-from allennlp.models.model import _DEFAULT_WEIGHTS
+from allennlp.models import Model, archival
 from overrides import overrides
 
-from bidaf_plugin.archives.load import MEMBERS_FOLDER, load_span_predictor, unpack_archive
+from bidaf_plugin.archives.load import load_span_predictor, unpack_archive
+from bidaf_plugin.archives.size_check import MEMBERS_FOLDER
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.common.files import open_atomically
-from bidaf_plugin.data.dataset_readers import squad_json
 from bidaf_plugin.data.dataset_readers.squad_instances import find_token_span
 from bidaf_plugin.data.tokenizers.text_tokens import character_offsets
 from bidaf_plugin.models import AttentionFlow
@@ -40,10 +36,11 @@ def check_members(members: Sequence[str]) -> None:
     """There must be some, and no archive may have two votes."""
     if not members:
         raise DataError("an ensemble needs the archives of its members; none is given")
-    paths = [os.path.realpath(member) for member in members]
-    for number, (member, path) in enumerate(zip(members, paths, strict=True)):
-        if path in paths[:number]:
+    paths = set()
+    for member in members:
+        if (path := os.path.realpath(member)) in paths:
             raise DataError(f"{member} is given twice: the members of an ensemble must differ")
+        paths.add(path)
 
 
 def load_member(archive: str, cuda_device: int = -1, **predictor_args: Any) -> SpanPredictor:
@@ -55,14 +52,7 @@ def load_member(archive: str, cuda_device: int = -1, **predictor_args: Any) -> S
 
 
 def gather_members(members: Sequence[str], serialization_dir: str) -> List[str]:
-    """
-    Unpacks archives into `serialization_dir`, unless they are there.
-
-    # Returns
-
-    `List[str]`
-        The folders of the members, in their order.
-    """
+    """Unpacks archives into `serialization_dir`, unless they are there, and returns their folders."""
     parent = os.path.join(serialization_dir, MEMBERS_FOLDER)
     os.makedirs(parent, exist_ok=True)
     folders = [os.path.join(parent, str(number)) for number in range(len(members))]
@@ -84,52 +74,45 @@ def write_ensemble_archive(members: Sequence[str], rule: str, path: str) -> None
     rule : `str`
         The registered name of an `EnsembleRule`.
     path : `str`
-        The file to write, which is either whole or not there.
+        What to write: it is either whole or not there.
     """
     check_members(members)
     for member in members:
         load_member(member)
     with tempfile.TemporaryDirectory() as folder:
         first, *_ = gather_members(members, folder)
-        with open(os.path.join(first, CONFIG_NAME), encoding="utf-8") as file:
-            config = _ensemble_config(json.load(file), len(members), rule)
-        with open(os.path.join(folder, CONFIG_NAME), "w", encoding="utf-8") as file:
+        with open(os.path.join(first, archival.CONFIG_NAME), encoding="utf-8") as file:
+            config = json.load(file)
+        config = {
+            "dataset_reader": config.get("validation_dataset_reader") or config["dataset_reader"],
+            "vocabulary": {"type": "empty"},
+            "model": {
+                "type": "attention_flow_ensemble",
+                "members": [f"{MEMBERS_FOLDER}/{number}" for number in range(len(members))],
+                "rule": rule,
+            },
+            "data_loader": config.get("validation_data_loader") or config["data_loader"],
+            "evaluation": {"type": "bidaf_questions"},
+        }
+        with open(os.path.join(folder, archival.CONFIG_NAME), "w", encoding="utf-8") as file:
             json.dump(config, file, indent=4)
         Meta.new().to_file(os.path.join(folder, META_NAME))
         Vocabulary.empty().save_to_files(os.path.join(folder, "vocabulary"))
         # See `AttentionFlowEnsemble.state_dict`.
-        torch.save({}, os.path.join(folder, _DEFAULT_WEIGHTS))
-        archive = archive_model(folder, include_in_archive=[MEMBERS_FOLDER])
-        with open(archive, "rb") as source, open_atomically(path, "wb") as file:
-            shutil.copyfileobj(source, file)
-
-
-def _ensemble_config(first: Dict[str, Any], num_members: int, rule: str) -> Dict[str, Any]:
-    """The config of an ensemble, given that of its first member."""
-    return {
-        "dataset_reader": first.get("validation_dataset_reader") or first["dataset_reader"],
-        "vocabulary": {"type": "empty"},
-        "model": {
-            "type": "attention_flow_ensemble",
-            "members": [f"{MEMBERS_FOLDER}/{number}" for number in range(num_members)],
-            "rule": rule,
-        },
-        "data_loader": first.get("validation_data_loader") or first["data_loader"],
-        "evaluation": {"type": "bidaf_questions"},
-    }
+        torch.save({}, os.path.join(folder, archival._DEFAULT_WEIGHTS))
+        # As repaired in `upstream`: the file is either whole or not there.
+        archival.archive_model(folder, archive_path=path, include_in_archive=[MEMBERS_FOLDER])
 
 
 @Model.register("attention_flow_ensemble")
 class AttentionFlowEnsemble(Model):
     """
-    Trained span models that answer together. Every member reads the text itself, with its own
-    tokenizer and its own vocabulary, so members may differ in both; what a reader has made of the text
-    for the ensemble is only used to say which tokens the answer is.
+    Trained span models that answer together. Every member reads the text with its own tokenizer and its own
+    vocabulary; the ensemble's reader is only used to say which tokens the answer is.
 
-    An ensemble is not trained. An archive of it comes from `allennlp bidaf ensemble ... --archive`, or
-    from `allennlp train` with the trainer "no_op" and `"include_in_archive": ["members"]`, see
-    `training_configs/bidaf_squad_ensemble.jsonnet`. It has its members in it, unpacked, in the folder
-    `members`.
+    An ensemble is not trained. Its archive comes from `allennlp bidaf ensemble ... --archive`, or from
+    `allennlp train` with the trainer "no_op", see `training_configs/bidaf_squad_ensemble.jsonnet`, and has
+    the members in it, unpacked, in the folder `members`.
 
     Registered as a `Model` with name "attention_flow_ensemble".
 
@@ -143,13 +126,6 @@ class AttentionFlowEnsemble(Model):
         What they answer together, and with which confidence.
     serialization_dir : `str`, optional (default = `None`)
         The members are unpacked into its folder `members`, or taken from there if they are in it.
-
-    # Attributes
-
-    no_answer : `bool`
-        Whether a member can say that there is no answer.
-    no_answer_threshold : `float`
-        See `EnsembleRule.best`.
     """
 
     default_predictor = "bidaf_ensemble"
@@ -172,8 +148,10 @@ class AttentionFlowEnsemble(Model):
         models = [predictor._model for predictor in self._predictors]
         self.members = torch.nn.ModuleList(models)
         self._rule = rule or VotesRule()
+        # Whether a member can say that there is no answer.
         self.no_answer = any(model._output_layer.no_answer for model in models)
         self._em_and_f1 = Squad2EmAndF1() if self.no_answer else SquadEmAndF1()
+        # See `EnsembleRule.best`.
         self.no_answer_threshold: Optional[float] = None
 
     def forward(  # type: ignore[override]
@@ -186,11 +164,9 @@ class AttentionFlowEnsemble(Model):
         # Parameters
 
         metadata : `List[Dict[str, Any]]`
-            What the reader knows of each question. `question` and `passage` are what the members read.
+            What the reader knows. The members read `question` and `passage`, and not the reader's `texts`.
         answer_spans : `torch.LongTensor`, optional
             As for `SpanOutputLayer`: which questions are scored, against `answers` of the metadata.
-        texts : `Any`
-            Question and passage as the ensemble's reader sees them, which are not looked at.
 
         # Returns
 
@@ -216,12 +192,8 @@ class AttentionFlowEnsemble(Model):
     @overrides(check_signature=False)
     def make_output_human_readable(self, output_dict: Dict[str, Any]) -> Dict[str, Any]:
         """
-        # Returns
-
-        `Dict[str, Any]`
-            As of a single model, see `SpanOutputLayer`. `best_span` are the tokens of the ensemble's
-            reader that overlap the answer, `confidence` is what the rule gives, and so is
-            `no_answer_probability`, if a member can say that there is no answer.
+        As of a single model, see `SpanOutputLayer`. `best_span` are the tokens of the ensemble's reader
+        that overlap the answer; `confidence` and `no_answer_probability` are what the rule gives.
         """
         metadata, answers = output_dict["metadata"], output_dict["answers"]
         rows = list(zip(output_dict["distributions"], answers, metadata, strict=True))
@@ -240,24 +212,15 @@ class AttentionFlowEnsemble(Model):
 
     def list_answers(self, output_dict: Dict[str, Any], row: int, number: int) -> List[Answer]:
         """
-        The best answers to a question of a batch. Their probabilities are sums over the spans among the
-        best that read the same: so many are looked at as hold `number` different answers.
-
-        # Parameters
-
-        output_dict : `Dict[str, Any]`
-            What `forward` returned.
-        row : `int`
-            Which of the questions it is.
-        number : `int`
+        The best answers to the question in a row of what `forward` returned. Their probabilities are sums over
+        the spans that read the same, among so many of the best as hold `number` different answers.
         """
         metadata = output_dict["metadata"][row]
         passage = metadata["passage"]
         candidates = self._rule.candidates(output_dict["distributions"][row], passage)
         answers = []
         for candidate in merge_same_texts(candidates, passage, number):
-            # That there is no answer is not among them.
-            assert candidate.span is not None
+            assert candidate.span is not None  # that there is no answer is not among them
             tokens = _find_tokens(candidate, metadata) or (None, None)
             text = candidate.text(passage)
             answers.append(Answer(text, candidate.confidence, *candidate.span, *tokens))
@@ -283,6 +246,5 @@ def _find_tokens(candidate: Candidate, metadata: Dict[str, Any]) -> Optional[Lis
     """The first and the last token that overlap an answer."""
     if candidate.span is None:
         return None
-    answer = squad_json.Answer(candidate.text(metadata["passage"]), candidate.span[0])
-    span = find_token_span(*character_offsets(metadata["passage_tokens"]), answer)
+    span = find_token_span(character_offsets(metadata["passage_tokens"]), *candidate.span)
     return None if span is None else list(span)

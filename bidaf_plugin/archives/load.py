@@ -8,11 +8,7 @@ import json
 import os
 import pickle
 import shutil
-import tarfile
-import zipfile
-import zlib
-from contextlib import contextmanager
-from gzip import BadGzipFile
+from contextlib import ExitStack, contextmanager
 from os import PathLike
 from pathlib import Path
 from tempfile import mkdtemp
@@ -26,25 +22,23 @@ from allennlp.common.meta import META_NAME, Meta
 from allennlp.common.params import parse_overrides, with_overrides
 from allennlp.models import Archive, Model, archival
 from allennlp.predictors import Predictor
-from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from bidaf_plugin.archives.config_check import check_config, read_config
+from bidaf_plugin.archives.packaged import PACKAGED as PACKAGED
+from bidaf_plugin.archives.packaged import packaged_archive as packaged_archive
+from bidaf_plugin.archives.size_check import (
+    MAX_GROWTH,
+    check_files,
+    check_vectors,
+    parameters_at_most,
+)
 from bidaf_plugin.archives.trust import is_trusted, trusting
-from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.errors import DAMAGES, DataError
 from bidaf_plugin.common.tar_files import read_tar_gz
 from bidaf_plugin.data.dataset_readers import BidafClozeReader
-from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 from bidaf_plugin.predictors import SpanPredictor
 
 PathOrUrl = Union[str, "PathLike[str]"]
-
-# Where the members of an ensemble are in its archive, each in a folder with its number as its name.
-MEMBERS_FOLDER = "members"
-
-# A model may need so many times the bytes of its weights: they may be in half precision, and tables of words
-# are made anew when it is known which words are fixed.
-_MAX_GROWTH = 8
-_MAX_TENSORS = 10_000
 
 
 def load_predictor(
@@ -120,14 +114,14 @@ def unpack_archive(archive_path: PathOrUrl, folder: str) -> None:
             local_path = cached_path(archive_path)
             if os.path.isdir(local_path):
                 local_path = os.path.join(local_path, "model.tar.gz")
-            extract_files(local_path, temporary_folder, archive_path)
+            _extract_files(local_path, temporary_folder, archive_path)
             _check_is_ours(temporary_folder, archive_path)
         os.rename(temporary_folder, folder)
     finally:
         shutil.rmtree(temporary_folder, ignore_errors=True)
 
 
-def extract_files(local_path: PathOrUrl, folder: str, archive_path: PathOrUrl) -> None:
+def _extract_files(local_path: PathOrUrl, folder: str, archive_path: PathOrUrl) -> None:
     """Writes what is in an archive, of which nothing leads out of the folder."""
     for member, content in read_tar_gz(local_path, archive_path):
         if content is not None:
@@ -138,6 +132,20 @@ def extract_files(local_path: PathOrUrl, folder: str, archive_path: PathOrUrl) -
 
 
 @contextmanager
+def extracted_archive(
+    local_path: PathOrUrl, cleanup: bool = True, archive_path: Optional[PathOrUrl] = None
+) -> Iterator[str]:
+    """What AllenNLP's function of this name does, for archives that may come from anywhere."""
+    with ExitStack() as stack:
+        folder = mkdtemp()
+        stack.callback(shutil.rmtree, folder)
+        _extract_files(local_path, folder, archive_path or local_path)
+        if not cleanup:
+            stack.pop_all()
+        yield folder
+
+
+@contextmanager
 def opened_archive(archive_path: PathOrUrl) -> Iterator[str]:
     """The folder of a training run, or one with what is in an archive; errors are of the archive."""
     with _damage_as_one_sentence(archive_path):
@@ -145,12 +153,8 @@ def opened_archive(archive_path: PathOrUrl) -> Iterator[str]:
         if os.path.isdir(local_path):
             yield str(local_path)
         else:
-            folder = mkdtemp()
-            try:
-                extract_files(local_path, folder, archive_path)
+            with extracted_archive(local_path, archive_path=archive_path) as folder:
                 yield folder
-            finally:
-                shutil.rmtree(folder)
 
 
 def _load(
@@ -165,16 +169,16 @@ def _load(
     config = read_config(folder, archive_path)
     check_config(config, archive_path)
     weights_path = weights_file or archival.get_weights_path(folder)
-    _check_files(config, folder, weights_path, archive_path)
+    check_files(config, folder, weights_path, archive_path)
     params = Params(_override(config, overrides))
     readers = archival._load_dataset_readers(params.duplicate(), folder)
     # Those of an ensemble are in its members.
     weights = {Path(weights_path), *Path(folder).rglob("*.th")}
     num_bytes = sum(path.stat().st_size for path in weights)
-    with parameters_at_most(_MAX_GROWTH * num_bytes, archive_path):
+    with parameters_at_most(MAX_GROWTH * num_bytes, archive_path):
         model = archival._load_model(params.duplicate(), weights_path, folder, cuda_device)
     if not config["model"].get("members"):
-        _check_vectors(model, archive_path)
+        check_vectors(model, archive_path)
     meta_path = os.path.join(folder, META_NAME)
     meta = Meta.from_path(meta_path) if os.path.exists(meta_path) else None
     if meta is not None:
@@ -189,90 +193,6 @@ def _override(config: Dict[str, Any], overrides: str) -> Dict[str, Any]:
         return with_overrides(config, changes) if changes else config
     except (ValueError, KeyError, RuntimeError) as error:
         raise DataError(f"in the overrides: {str(error).splitlines()[0]}") from error
-
-
-def _check_files(
-    config: Dict[str, Any], folder: str, weights_path: str, archive_path: PathOrUrl
-) -> None:
-    """That everything is in the archive, and no larger when it is loaded than it is there."""
-    vocabulary = Path(folder, "vocabulary")
-    if not vocabulary.is_dir():
-        raise DataError(f"{archive_path}: there is no folder 'vocabulary' in it")
-    num_bytes = os.path.getsize(weights_path)
-    with zipfile.ZipFile(weights_path) as weights:
-        if sum(record.file_size for record in weights.infolist()) > num_bytes:
-            raise DataError(f"{archive_path}: its weights are larger than the file that has them")
-    for number in range(len(config["model"].get("members", ()))):
-        if not os.path.isdir(os.path.join(folder, MEMBERS_FOLDER, str(number))):
-            raise DataError(f"{archive_path}: there is no member {MEMBERS_FOLDER}/{number} in it")
-    # By the names that AllenNLP gives to what is in the files.
-    num_words = {path.name.replace(".txt", ""): _count_lines(path) for path in vocabulary.iterdir()}
-    for embedder in _embedders(config["model"]):
-        words = num_words.get(embedder.get("vocab_namespace", "tokens"), 0)
-        # Two bytes for each number, in half precision.
-        if 2 * words * embedder["embedding_dim"] > num_bytes:
-            raise DataError(
-                f"{archive_path}: its config has {embedder['embedding_dim']:,} numbers for each of "
-                f"{words:,} words, which its weights do not have"
-            )
-
-
-def _check_vectors(model: Model, archive_path: PathOrUrl) -> None:
-    """That every word has a vector: the sizes of these tables are known from the weights alone."""
-    for namespace in model.vocab.get_namespaces():
-        words = model.vocab.get_token_to_index_vocabulary(namespace)
-        if len(words) < len(model.vocab.get_index_to_token_vocabulary(namespace)):
-            # AllenNLP counts it once, and gives it the later place.
-            raise DataError(f"{archive_path}: its vocabulary {namespace!r:.60} has a word twice")
-    for module in model.modules():
-        if isinstance(module, FixedAndTrainedEmbedder):
-            num_words = model.vocab.get_vocab_size(module.vocab_namespace)
-            rows = module.rows
-            is_inside = (rows < len(module.fixed)) & (rows >= -len(module.trained))
-            if len(rows) < num_words or not is_inside.all():
-                raise DataError(
-                    f"{archive_path}: its vocabulary has {num_words:,} words, and its weights do not "
-                    "have a vector for each"
-                )
-
-
-def _count_lines(path: Path) -> int:
-    with open(path, "rb") as file:
-        return sum(1 for _ in file)
-
-
-def _embedders(value: Any) -> Iterator[Dict[str, Any]]:
-    """The parts of a model's config that have a vector for each word of a vocabulary."""
-    if isinstance(value, dict):
-        # A CNN has that number too, but no vectors.
-        if "embedding_dim" in value and "num_filters" not in value:
-            yield value
-        for item in value.values():
-            yield from _embedders(item)
-
-
-@contextmanager
-def parameters_at_most(num_bytes: int, archive_path: PathOrUrl) -> Iterator[None]:
-    """
-    While this lasts, a model cannot be built that has more parameters. They are counted when they get
-    their names, and before they get their values: until then they take no memory.
-    """
-    used = [0, 0]
-
-    def count(module: torch.nn.Module, name: str, parameter: Any) -> None:
-        if parameter is not None:
-            used[0] += parameter.numel() * parameter.element_size()
-            used[1] += 1
-        if used[0] > num_bytes or used[1] > _MAX_TENSORS:
-            raise DataError(
-                f"{archive_path}: its config is of a model that is much larger than its weights"
-            )
-
-    hook = register_module_parameter_registration_hook(count)
-    try:
-        yield
-    finally:
-        hook.remove()
 
 
 def _check_is_ours(folder: str, archive_path: PathOrUrl) -> None:
@@ -295,7 +215,7 @@ def _damage_as_one_sentence(archive_path: PathOrUrl) -> Iterator[None]:
         missing = error.filename and os.path.basename(error.filename)
         what = f"there is no {missing} in it" if missing else "there is no such file"
         raise DataError(f"{archive_path}: {what}") from error
-    except (tarfile.TarError, EOFError, zlib.error, BadGzipFile) as error:
+    except DAMAGES as error:
         raise DataError(f"{archive_path}: the archive is truncated or damaged ({error})") from error
     except pickle.UnpicklingError as error:
         raise DataError(

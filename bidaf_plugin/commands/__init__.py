@@ -1,23 +1,14 @@
+"""`allennlp bidaf ACTION`: arguments in, one call, words out."""
+
+from bidaf_plugin.commands import answer as answer
+from bidaf_plugin.commands import archives as archives
+from bidaf_plugin.commands import ensemble as ensemble
+from bidaf_plugin.commands import export as export
+from bidaf_plugin.commands import looking_inside as looking_inside
+from bidaf_plugin.commands import pack_cloze as pack_cloze
+from bidaf_plugin.commands import quickstart as quickstart
+from bidaf_plugin.commands import report as report
+from bidaf_plugin.commands import score as score
+from bidaf_plugin.commands import serve as serve
+from bidaf_plugin.commands import train as train
 from bidaf_plugin.commands.action import Action as Action
-from bidaf_plugin.commands.action import Bidaf as Bidaf
-from bidaf_plugin.commands.answer import Answer as Answer
-from bidaf_plugin.commands.answer import Ask as Ask
-from bidaf_plugin.commands.archives import Calibrate as Calibrate
-from bidaf_plugin.commands.archives import Compact as Compact
-from bidaf_plugin.commands.ensemble import Ensemble as Ensemble
-from bidaf_plugin.commands.errors import Errors as Errors
-from bidaf_plugin.commands.explain import Attention as Attention
-from bidaf_plugin.commands.explain import Saliency as Saliency
-from bidaf_plugin.commands.export import Export as Export
-from bidaf_plugin.commands.pack_cloze import PackCloze as PackCloze
-from bidaf_plugin.commands.quickstart import Quickstart as Quickstart
-from bidaf_plugin.commands.report import Report as Report
-from bidaf_plugin.commands.score import Compare as Compare
-from bidaf_plugin.commands.score import Score as Score
-from bidaf_plugin.commands.serve import Serve as Serve
-from bidaf_plugin.commands.table import Table as Table
-from bidaf_plugin.commands.train import Reproduce as Reproduce
-from bidaf_plugin.commands.train import Study as Study
-from bidaf_plugin.commands.train import TrainEnsemble as TrainEnsemble
-from bidaf_plugin.commands.word_spaces import Neighbors as Neighbors
-from bidaf_plugin.commands.word_spaces import Tsne as Tsne

@@ -23,10 +23,30 @@ class Action(Registrable):
         raise NotImplementedError
 
 
+def add_archive(parser: argparse.ArgumentParser) -> None:
+    """For actions that look into one archive: which, and whether to trust it."""
+    parser.add_argument("archive", help="the model, model.tar.gz")
+    add_trust_option(parser)
+
+
 def add_model_options(parser: argparse.ArgumentParser) -> None:
     """For actions that load archives: where to, and whether to trust them."""
     parser.add_argument("--cuda-device", type=int, default=-1, help="the GPU to use; -1 for none")
     add_trust_option(parser)
+
+
+def add_output(
+    parser: argparse.ArgumentParser,
+    metavar: str = "FOLDER",
+    help: str = "where the files go",
+    required: bool = True,
+) -> None:
+    parser.add_argument("-o", "--output", metavar=metavar, required=required, help=help)
+
+
+def add_overrides(parser: argparse.ArgumentParser, configs: str = "the config") -> None:
+    help = f"a JSON structure that overrides {configs}"
+    parser.add_argument("-o", "--overrides", default="", help=help)
 
 
 @Subcommand.register("bidaf")

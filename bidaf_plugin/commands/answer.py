@@ -5,11 +5,8 @@ Actions that answer questions with a model: those of a file, or one.
 import argparse
 import json
 import sys
-from typing import List
 
-from overrides import overrides
-
-from bidaf_plugin.commands.action import Action, add_model_options
+from bidaf_plugin.commands.action import Action, add_model_options, add_output
 from bidaf_plugin.common.errors import DataError
 
 
@@ -29,13 +26,10 @@ class Answer(Action):
                  --n-best 5 --max-answer-length 17
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("archive", help="the model, model.tar.gz")
         parser.add_argument("data", help="a SQuAD file, with or without answers")
-        parser.add_argument(
-            "-o", "--output", metavar="OUT", required=True, help="the file to write"
-        )
+        add_output(parser, "OUT", "the file to write")
         parser.add_argument("--n-best", metavar="N", type=int, help="also write the N best answers")
         parser.add_argument(
             "--max-answer-length",
@@ -54,22 +48,21 @@ class Answer(Action):
         )
         add_model_options(parser)
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.analysis.answering import answer_paragraphs, write_answers
-        from bidaf_plugin.analysis.squad_files import read_paragraphs
+        from bidaf_plugin.analysis.answering import answer_paragraphs
+        from bidaf_plugin.analysis.files import read_paragraphs, write_answers
         from bidaf_plugin.archives.load import load_span_predictor
         from bidaf_plugin.common.folders import check_can_be_written
 
         check_can_be_written(args.output)
         paragraphs = read_paragraphs(args.data)
-        arguments = {
-            "n_best": args.n_best,
-            "max_answer_length": args.max_answer_length,
-            "no_answer_threshold": args.no_answer_threshold,
-        }
-        given = {name: value for name, value in arguments.items() if value is not None}
-        predictor = load_span_predictor(args.archive, args.cuda_device, **given)
+        predictor = load_span_predictor(
+            args.archive,
+            args.cuda_device,
+            n_best=args.n_best,
+            max_answer_length=args.max_answer_length,
+            no_answer_threshold=args.no_answer_threshold,
+        )
         answers = answer_paragraphs(predictor, paragraphs, args.batch_size)
         for path in write_answers(args.output, answers):
             print(f"wrote {path}")
@@ -92,7 +85,6 @@ class Ask(Action):
              allennlp bidaf ask "Who built it?" --file history.txt --file guide.txt --n-best 5
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("question")
         parser.add_argument("passage", nargs="?", help="the text that holds the answer")
@@ -109,14 +101,12 @@ class Ask(Action):
         )
         add_model_options(parser)
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
         if (args.passage is None) == (not args.file):
             raise DataError("give either a PASSAGE or one --file or more")
         passages = [_read(path) for path in args.file] or [args.passage]
 
-        from bidaf_plugin.archives.load import load_span_predictor
-        from bidaf_plugin.archives.packaged import packaged_archive
+        from bidaf_plugin.archives.load import load_span_predictor, packaged_archive
         from bidaf_plugin.runtime.records import Answers, to_record
 
         predictor = load_span_predictor(
@@ -157,10 +147,6 @@ def _read(path: str) -> str:
 
 def _show(passage: str, start: int, end: int) -> str:
     """An answer in brackets with what stands around it, in one line."""
-    before, after = passage[max(start - _CONTEXT, 0) : start], passage[end : end + _CONTEXT]
-    parts: List[str] = [
-        "..." * (start > _CONTEXT) + before,
-        f"[{passage[start:end]}]",
-        after + "..." * (end + _CONTEXT < len(passage)),
-    ]
-    return " ".join("".join(parts).split())
+    before = "..." * (start > _CONTEXT) + passage[max(start - _CONTEXT, 0) : start]
+    after = passage[end : end + _CONTEXT] + "..." * (end + _CONTEXT < len(passage))
+    return " ".join(f"{before}[{passage[start:end]}]{after}".split())

@@ -4,13 +4,10 @@ Actions that make another archive of an archive.
 
 import argparse
 import os
-import sys
 
-from overrides import overrides
-
-from bidaf_plugin.archives.trust import add_trust_option
-from bidaf_plugin.commands.action import Action, add_model_options
+from bidaf_plugin.commands.action import Action, add_archive, add_model_options, add_output
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.folders import check_can_be_written
 
 
 @Action.register("calibrate")
@@ -29,48 +26,37 @@ class Calibrate(Action):
     Example: allennlp bidaf calibrate runs/squad/model.tar.gz dev-v1.1.json -o calibrated.tar.gz
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("archive", help="the model, model.tar.gz")
         parser.add_argument("data", help="a SQuAD file with gold answers")
-        parser.add_argument(
-            "-o", "--output", metavar="OUT", required=True, help="the archive to write"
-        )
+        add_output(parser, "OUT", "the archive to write")
         parser.add_argument(
             "--batch-size", type=int, help="questions per batch (default: what is fastest)"
         )
         add_model_options(parser)
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.analysis.calibration import (
-            collect_logits,
-            describe_calibration,
-            fit_temperature,
-        )
-        from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
+        from bidaf_plugin.analysis import calibration
+        from bidaf_plugin.analysis.files import read_gold_paragraphs
         from bidaf_plugin.archives import load_span_predictor
-        from bidaf_plugin.archives.calibrate import divide_logits
-        from bidaf_plugin.common.folders import check_can_be_written
-        from bidaf_plugin.predictors import EnsemblePredictor, SpanPredictor
+        from bidaf_plugin.archives.rewrite import divide_logits
+        from bidaf_plugin.predictors import EnsemblePredictor
 
+        if args.batch_size is not None and args.batch_size < 1:
+            raise DataError(f"--batch-size must be 1 or more, not {args.batch_size}")
         check_can_be_written(args.output)
         if not os.path.isfile(args.archive):
             raise DataError(f"{args.archive}: there is no such file; expected a model.tar.gz")
         paragraphs = read_gold_paragraphs(args.data)
-        # Passages are read whole, so that every question has its logits from one pass of the model.
-        loaded = load_span_predictor(args.archive, args.cuda_device)
-        if isinstance(loaded, EnsemblePredictor):
+        predictor = load_span_predictor(args.archive, args.cuda_device)
+        if isinstance(predictor, EnsemblePredictor):
             raise DataError(
                 f"{args.archive}: an ensemble; calibrate its members and put them together"
             )
-        predictor = SpanPredictor(
-            loaded._model, loaded._dataset_reader, max_passage_tokens=sys.maxsize
-        )
-        logits = collect_logits(predictor, paragraphs, args.batch_size)
-        factor = fit_temperature(logits)
+        logits = calibration.collect_logits(predictor, paragraphs, args.batch_size)
+        factor = calibration.fit_temperature(logits)
         temperature = divide_logits(args.archive, args.output, factor)
-        print(describe_calibration(logits, factor))
+        print(calibration.describe_calibration(logits, factor))
         print(f"wrote {args.output}: temperature {temperature:.4g}")
 
 
@@ -87,20 +73,14 @@ class Compact(Action):
     Example: allennlp bidaf compact runs/squad/model.tar.gz -o bidaf.tar.gz --words 100000
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("archive", help="the model, model.tar.gz")
-        parser.add_argument(
-            "-o", "--output", metavar="OUT", required=True, help="the archive to write"
-        )
+        add_archive(parser)
+        add_output(parser, "OUT", "the archive to write")
         parser.add_argument("--words", type=int, help="how many words to keep (default: all)")
         parser.add_argument("--vectors", help="a file of word vectors, to fill up with new words")
-        add_trust_option(parser)
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.archives.compact import compact_archive
-        from bidaf_plugin.common.folders import check_can_be_written
+        from bidaf_plugin.archives.rewrite import compact_archive
 
         check_can_be_written(args.output)
         num_words = compact_archive(args.archive, args.output, args.words, args.vectors)

@@ -1,28 +1,11 @@
 import argparse
-from typing import List, Optional, Sequence
+from typing import List
 
-from overrides import overrides
-
-from bidaf_plugin.analysis.ensemble import (
-    EnsembleAnswers,
-    NbestEnsemble,
-    answer_together,
-    format_scores,
-    score_together,
-)
-from bidaf_plugin.analysis.prediction_files import (
-    first_answers,
-    is_nbest_file,
-    path_beside,
-    read_nbest,
-    write_predictions,
-)
-from bidaf_plugin.analysis.squad_files import has_gold_answers, passages_of, read_paragraphs
+from bidaf_plugin.analysis import answering, files
 from bidaf_plugin.archives.ensemble import check_members, write_ensemble_archive
-from bidaf_plugin.commands.action import Action, add_model_options
+from bidaf_plugin.commands.action import Action, add_model_options, add_output
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.folders import check_can_be_written
-from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule
 
 _ALL = "all"
@@ -53,13 +36,12 @@ class Ensemble(Action):
              allennlp bidaf ensemble results/runs/*/predictions.nbest.json.gz --data dev-v1.1.json --rule all
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "archives", metavar="ARCHIVE", nargs="*", help="models, model.tar.gz, or .nbest.json"
         )
         parser.add_argument("--data", help="a SQuAD file, with or without answers")
-        parser.add_argument("-o", "--output", metavar="OUT", help="the file to write")
+        add_output(parser, "OUT", "the file to write", required=False)
         parser.add_argument("--rule", default="votes", help="see above, or 'all'")
         parser.add_argument(
             "--one-at-a-time", action="store_true", help="never hold two models in memory"
@@ -73,11 +55,14 @@ class Ensemble(Action):
         )
         add_model_options(parser)
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
         check_members(args.archives)
-        is_of_nbest = any(map(is_nbest_file, args.archives))
-        rules = find_rules(args.rule, NbestEnsemble.RULES if is_of_nbest else None)
+        is_of_nbest = any(map(files.is_nbest_file, args.archives))
+        possible = answering.NBEST_RULES if is_of_nbest else EnsembleRule.list_available()
+        if args.rule not in (*possible, _ALL):
+            known = ", ".join([*possible, _ALL])
+            raise DataError(f"there is no rule {args.rule!r}; known are: {known}")
+        rules = list(possible) if args.rule == _ALL else [args.rule]
         if is_of_nbest:
             _check_nbest(args)
         if args.data is None and args.archive is None:
@@ -90,40 +75,15 @@ class Ensemble(Action):
             raise DataError("--max-answer-length is for --data; an archive has its members' own")
         for path in filter(None, (args.output, args.archive)):
             check_can_be_written(path)
-        if is_of_nbest:
-            _answer_from_nbest(args, rules)
-        elif args.data is not None:
-            _answer(args, rules)
+        if args.data is not None:
+            _answer(args, rules, is_of_nbest)
         if args.archive is not None:
             write_ensemble_archive(args.archives, rules[0], args.archive)
             print(f"wrote {args.archive}")
 
 
-def find_rules(name: str, possible: Optional[Sequence[str]] = None) -> List[str]:
-    """The names of the rules that are meant, of all or of those that are possible."""
-    known = list(possible or EnsembleRule.list_available())
-    if name not in (*known, _ALL):
-        raise DataError(f"there is no rule {name!r}; known are: {', '.join(known)}, {_ALL}")
-    return known if name == _ALL else [name]
-
-
-def _answer(args: argparse.Namespace, rules: List[str]) -> None:
-    paragraphs = read_paragraphs(args.data)
-    if args.output is None and not has_gold_answers(paragraphs):
-        raise DataError(f"{args.data} has no answers to score against: give -o for the predictions")
-    answers = answer_together(
-        args.archives,
-        paragraphs,
-        rules,
-        args.one_at_a_time,
-        args.max_answer_length,
-        args.cuda_device,
-    )
-    _show(args, answers, paragraphs)
-
-
 def _check_nbest(args: argparse.Namespace) -> None:
-    other = next((path for path in args.archives if not is_nbest_file(path)), None)
+    other = next((path for path in args.archives if not files.is_nbest_file(path)), None)
     if other is not None:
         raise DataError(f"{other} is no file of n-best answers (.nbest.json), as others are")
     for option in ("archive", "max_answer_length"):
@@ -131,34 +91,30 @@ def _check_nbest(args: argparse.Namespace) -> None:
             raise DataError(f"--{option.replace('_', '-')} is for archives, not for n-best answers")
 
 
-def _answer_from_nbest(args: argparse.Namespace, rules: List[str]) -> None:
-    paragraphs = read_paragraphs(args.data)
-    passages = passages_of(paragraphs)
-    members = [read_nbest(path) for path in args.archives]
-    single = {
-        path: first_answers(path, member, passages)
-        for path, member in zip(args.archives, members, strict=True)
-    }
-    ensemble = NbestEnsemble(members)
-    together = {
-        rule: {id: ensemble.answer(rule, id, passage) for id, passage in passages.items()}
-        for rule in rules
-    }
-    _show(args, EnsembleAnswers(single, together), paragraphs)
-    if "spans" in rules:
-        known = ensemble.probability_known()
+def _answer(args: argparse.Namespace, rules: List[str], is_of_nbest: bool) -> None:
+    """Shows the scores, if the right answers are known, and writes the predictions."""
+    paragraphs = files.read_paragraphs(args.data)
+    if is_of_nbest:
+        answers, known = answering.answer_from_nbest(args.archives, paragraphs, rules)
+    elif args.output is None and not files.has_gold_answers(paragraphs):
+        raise DataError(f"{args.data} has no answers to score against: give -o for the predictions")
+    else:
+        answers = answering.answer_together(
+            args.archives,
+            paragraphs,
+            rules,
+            args.one_at_a_time,
+            args.max_answer_length,
+            args.cuda_device,
+        )
+    scores = answering.score_together(answers, paragraphs)
+    if scores:
+        print(answering.format_scores(scores))
+    for rule, predictions in answers.together.items() if args.output else ():
+        path = args.output if len(rules) == 1 else files.path_beside(args.output, rule)
+        files.write_json(path, predictions)
+        print(f"wrote {path}")
+    if is_of_nbest and "spans" in rules:
         print(
             f"the files have {known:.1%} of the probability; what is left out counts as 0 in spans"
         )
-
-
-def _show(
-    args: argparse.Namespace, answers: EnsembleAnswers, paragraphs: Sequence[Paragraph]
-) -> None:
-    scores = score_together(answers, paragraphs)
-    if scores:
-        print(format_scores(scores))
-    for rule, predictions in answers.together.items() if args.output else ():
-        path = args.output if len(answers.together) == 1 else path_beside(args.output, rule)
-        write_predictions(path, predictions)
-        print(f"wrote {path}")

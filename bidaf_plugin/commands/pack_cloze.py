@@ -3,7 +3,6 @@ import os
 from typing import Iterator
 
 from allennlp.common import Tqdm
-from overrides import overrides
 
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
@@ -32,7 +31,6 @@ class PackCloze(Action):
              allennlp bidaf pack-cloze 'questions.tar.gz!cnn/questions/test' cnn_test.cloze
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "source", help="a folder of .question files, or a tar archive, or archive!folder"
@@ -51,7 +49,6 @@ class PackCloze(Action):
         )
         parser.add_argument("-f", "--force", action="store_true", help="replace OUT if it exists")
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
         if os.path.isdir(args.out):
             raise DataError(f"{args.out} is a folder; expected the name of a file to write")
@@ -63,17 +60,8 @@ class PackCloze(Action):
 
 def pack(source: str, out: str, skip_bad: bool = False, needs_answer: bool = True) -> str:
     """
-    Packs, verifies and says what was packed.
-
-    # Parameters
-
-    source : `str`
-        A folder, an archive, or a folder of an archive.
-    out : `str`
-    skip_bad : `bool`, optional (default = `False`)
-        Skip and count questions that cannot be used.
-    needs_answer : `bool`, optional (default = `True`)
-        False: a question without an answer can be used.
+    Packs a folder, an archive, or a folder of an archive; verifies and says what was packed. Questions that
+    cannot be used, like those without an answer that `needs_answer`, end it, or with `skip_bad` are counted.
     """
     bad = BadQuestions(skip_bad)
     num_packed = write_packed(out, _usable_questions(source, bad, needs_answer))

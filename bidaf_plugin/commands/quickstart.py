@@ -5,16 +5,12 @@ import re
 import sys
 from collections import Counter
 from math import log
-from typing import TYPE_CHECKING, Any, Dict, List
+from typing import Any, Dict, List
 
-from overrides import overrides
-
-from bidaf_plugin.archives.packaged import PACKAGED
+from bidaf_plugin.archives.load import PACKAGED
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
-
-if TYPE_CHECKING:
-    from bidaf_plugin.predictors import SpanPredictor
+from bidaf_plugin.predictors import SpanPredictor
 
 _CONFIG = "training_configs/bidaf_quickstart.jsonnet"
 _WORD = re.compile(r"\w+")
@@ -31,17 +27,15 @@ class Quickstart(Action):
     minutes and downloads nothing; run it in the root of the repository. `make train` calls it.
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("serialization_dir", help="where the run goes; an old one is replaced")
         parser.add_argument("-n", "--num-questions", type=int, default=8, help="answers to show")
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
         # All of this is heavy and only needed here.
         from allennlp.commands.train import train_model_from_file
 
-        from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
+        from bidaf_plugin.analysis.files import read_gold_paragraphs
         from bidaf_plugin.archives import load_span_predictor
         from bidaf_plugin.training.metrics import SquadEmAndF1
 
@@ -101,7 +95,7 @@ def _print_scores(name: str, scores: Dict[str, float]) -> None:
     print(f"  {name:<36}{scores['em']:6.1f} {scores['f1']:6.1f}")
 
 
-def _answer(predictor: "SpanPredictor", items: List[Dict[str, Any]]) -> None:
+def _answer(predictor: SpanPredictor, items: List[Dict[str, Any]]) -> None:
     """Prints the questions with their answers, beside the gold answers if there are any."""
     predictions = predictor.predict_batch_json(items)
     for item, prediction in zip(items, predictions, strict=True):

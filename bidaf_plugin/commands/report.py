@@ -1,16 +1,17 @@
+"""
+Actions that describe training runs and configs.
+"""
+
 import argparse
-from typing import TYPE_CHECKING, Dict
+import os
 
-from overrides import overrides
+from allennlp.common import Params
 
-from bidaf_plugin.commands.action import Action, add_model_options
+from bidaf_plugin.archives.packaged import find_config
+from bidaf_plugin.commands.action import Action, add_model_options, add_output, add_overrides
 from bidaf_plugin.common.errors import DataError
-
-if TYPE_CHECKING:
-    from bidaf_plugin.analysis.attention import AttentionSummary
-    from bidaf_plugin.analysis.run_report import AnswerReport
-    from bidaf_plugin.analysis.training_run import TrainingRun
-    from bidaf_plugin.predictors import SpanPredictor
+from bidaf_plugin.common.files import write_atomically
+from bidaf_plugin.common.folders import check_can_be_written
 
 
 @Action.register("report")
@@ -27,12 +28,9 @@ class Report(Action):
              allennlp bidaf report runs/squad --data dev-v1.1.json -o report.html
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("run", help="the folder of a training run")
-        parser.add_argument(
-            "-o", "--output", metavar="FILE", required=True, help="the page to write"
-        )
+        add_output(parser, "FILE", "the page to write")
         parser.add_argument("--data", metavar="DATA", help="a SQuAD file with gold answers")
         parser.add_argument(
             "--predictions",
@@ -48,12 +46,9 @@ class Report(Action):
         )
         add_model_options(parser)
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.analysis.run_report import report_as_html
+        from bidaf_plugin.analysis.run_report import answer_data, report_as_html
         from bidaf_plugin.analysis.training_run import read_run
-        from bidaf_plugin.common.files import write_atomically
-        from bidaf_plugin.common.folders import check_can_be_written
 
         if args.predictions is not None and args.data is None:
             raise DataError("--predictions needs --data")
@@ -61,45 +56,44 @@ class Report(Action):
             raise DataError(f"-n must not be negative, found {args.num_samples}")
         check_can_be_written(args.output)
         run = read_run(args.run)
-        answers = report_on_data(run, args) if args.data is not None else None
+        answers = None
+        if args.data is not None:
+            samples = (args.num_samples, args.seed)
+            answers = answer_data(run, args.data, args.predictions, args.cuda_device, *samples)
         write_atomically(args.output, report_as_html(run, answers))
         print(f"wrote {args.output}: {len(run.epochs)} epochs")
 
 
-def report_on_data(run: "TrainingRun", args: argparse.Namespace) -> "AnswerReport":
-    """The answers of the run's model, with what it attends to, or those that are given."""
-    from bidaf_plugin.analysis.answering import answer_paragraphs
-    from bidaf_plugin.analysis.prediction_files import read_predictions
-    from bidaf_plugin.analysis.run_report import report_answers
-    from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
-    from bidaf_plugin.archives.load import load_span_predictor
+@Action.register("table")
+class Table(Action):
+    """
+    Show the trainable parameters of configs, layer by layer.
 
-    paragraphs = read_gold_paragraphs(args.data)
-    samples = (args.num_samples, args.seed)
-    if args.predictions is not None:
-        return report_answers(args.data, paragraphs, read_predictions(args.predictions), *samples)
-    if run.model_path is None:
-        raise DataError(f"{run.folder}: there is no model yet that could answer the questions")
-    predictor = load_span_predictor(run.model_path, args.cuda_device)
-    records = answer_paragraphs(predictor, paragraphs)
-    predictions = {record["id"]: record["best_span_str"] for record in records}
-    report = report_answers(args.data, paragraphs, predictions, *samples)
-    return report._replace(attention=find_attention_of_sample(predictor, report))
+    Word and character vectors are not counted: how many there are depends on the data. Nothing is
+    downloaded.
 
+    Example: allennlp bidaf table training_configs/bidaf_squad.jsonnet
+    """
 
-def find_attention_of_sample(
-    predictor: "SpanPredictor", report: "AnswerReport"
-) -> Dict[str, "AttentionSummary"]:
-    """By question id; nothing if the model has no attention layer to look into."""
-    from bidaf_plugin.analysis.attention import find_attention, summarize_attention
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("config", nargs="+", help="experiment files")
+        add_overrides(parser, "the configs")
 
-    passages = report.passages()
-    try:
-        return {
-            item.id: summarize_attention(
-                find_attention(predictor, item.question, passages[item.id])
-            )
-            for item in report.sample
-        }
-    except DataError:
-        return {}
+    def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.analysis.run_report import count_parameters_by_layer, format_table
+
+        for config in map(find_config, args.config):
+            if os.path.isdir(config):
+                raise DataError(f"{config}: this is a folder, not a file")
+            if not os.path.isfile(config):
+                raise DataError(f"{config}: there is no such file")
+        configs = [Params.from_file(config, args.overrides) for config in args.config]
+        for path, config in zip(args.config, configs, strict=True):
+            if not isinstance(config.params, dict):
+                raise DataError(f"{path}: the config must be a JSON object")
+            for key in set(config).difference(Params.from_file(path)):
+                raise DataError(
+                    f"in the overrides: an experiment has no key {key!r}; choices, like hidden_size, "
+                    "stand in the config file"
+                )
+        print(format_table(args.config, [count_parameters_by_layer(config) for config in configs]))

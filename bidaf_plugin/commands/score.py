@@ -1,16 +1,14 @@
 """
-Actions that score files of predictions.
+Actions that score files of predictions, compare them, and look at what is wrong in them.
 """
 
 import argparse
 import os
 from typing import List, Optional, Sequence
 
-from overrides import overrides
-
-from bidaf_plugin.commands.action import Action
+from bidaf_plugin.commands.action import Action, add_output
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.common.folders import check_folder
+from bidaf_plugin.common.folders import check_can_be_written, check_folder
 
 
 @Action.register("score")
@@ -29,7 +27,6 @@ class Score(Action):
                  --na-probabilities predictions.na_prob.json
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("data", help="a SQuAD file with gold answers")
         parser.add_argument("predictions", help="{question id: answer}")
@@ -54,17 +51,9 @@ class Score(Action):
             "--json", metavar="OUT", help="write all of it as JSON, with all digits"
         )
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.analysis.prediction_files import write_json
-        from bidaf_plugin.analysis.score_report import (
-            compare_files,
-            report_as_json,
-            report_as_text,
-            score_file,
-        )
-        from bidaf_plugin.analysis.squad_files import read_gold_questions
-        from bidaf_plugin.common.folders import check_can_be_written
+        from bidaf_plugin.analysis import score_report
+        from bidaf_plugin.analysis.files import read_gold_paragraphs, write_json
 
         paths = [path for path in (args.predictions, args.other) if path is not None]
         probabilities = args.na_probabilities or [None] * len(paths)
@@ -77,15 +66,15 @@ class Score(Action):
             raise DataError("--no-answer-threshold needs --na-probabilities")
         if args.json:
             check_can_be_written(args.json)
-        questions = read_gold_questions(args.data)
+        paragraphs = read_gold_paragraphs(args.data)
         files = [
-            score_file(questions, path, probability_path, args.no_answer_threshold)
+            score_report.score_file(paragraphs, path, probability_path, args.no_answer_threshold)
             for path, probability_path in zip(paths, probabilities, strict=True)
         ]
-        differences = compare_files(files[0], files[1]) if len(files) == 2 else {}
+        differences = score_report.compare_files(*files) if len(files) == 2 else {}
         if args.json:
-            write_json(args.json, report_as_json(args.data, files, differences))
-        print(report_as_text(files, differences))
+            write_json(args.json, score_report.report_as_json(args.data, files, differences))
+        print(score_report.report_as_text(files, differences))
 
 
 @Action.register("compare")
@@ -105,7 +94,6 @@ class Compare(Action):
                  --score f1 -o comparison
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("data", help="a SQuAD file with gold answers")
         parser.add_argument(
@@ -123,31 +111,89 @@ class Compare(Action):
             default="em",
             help="what the bars of first_words show; the tables have both",
         )
-        parser.add_argument(
-            "-o", "--output", metavar="FOLDER", required=True, help="where the files go"
-        )
+        add_output(parser)
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.analysis.comparison import compare
-        from bidaf_plugin.analysis.comparison_report import as_text, write_comparison
+        from bidaf_plugin.analysis.comparison import as_text, compare
+        from bidaf_plugin.analysis.comparison_files import write_comparison
+        from bidaf_plugin.analysis.files import read_gold_paragraphs
         from bidaf_plugin.analysis.score_report import score_file
-        from bidaf_plugin.analysis.squad_files import (
-            passages_of,
-            questions_of,
-            read_gold_paragraphs,
-        )
 
         names = system_names(args.predictions, args.names)
         check_folder(args.output)
         paragraphs = read_gold_paragraphs(args.data)
-        questions = questions_of(paragraphs)
-        passages = passages_of(paragraphs)
-        systems = [score_file(questions, path, passages=passages) for path in args.predictions]
+        systems = [score_file(paragraphs, path) for path in args.predictions]
         comparison = compare(dict(zip(names, systems, strict=True)))
         paths = write_comparison(comparison, args.data, args.output, args.score)
         print(as_text(comparison))
         print("\nwrote " + ", ".join(paths))
+
+
+@Action.register("errors")
+class Errors(Action):
+    """
+    Draw wrong answers to be sorted into the paper's six classes of errors, and count them.
+
+    DATA is a SQuAD file, PREDICTIONS an official prediction file, {question id: answer}; both may be
+    gzipped. FOLDER gets a sample of the answers that are no exact match, each with its passage and the
+    gold answers: errors.html to read and tick, which lets the filled sheet be downloaded, and
+    errors.csv to be filled in a spreadsheet program instead. Answers that overlap with a gold answer
+    are marked as having imprecise boundaries already. With --read, a filled sheet makes the paper's
+    table.
+
+    Example: allennlp bidaf errors dev-v1.1.json predictions.json -n 50 --seed 1 -o errors
+             allennlp bidaf errors --read errors-filled.csv
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("data", nargs="?", help="a SQuAD file with gold answers")
+        parser.add_argument("predictions", nargs="?", help="{question id: answer}")
+        parser.add_argument(
+            "-n", "--num-answers", metavar="N", type=int, default=50, help="how many answers"
+        )
+        parser.add_argument(
+            "--seed", metavar="S", type=int, default=0, help="another seed, other answers"
+        )
+        add_output(parser, help="where the sheet goes", required=False)
+        parser.add_argument(
+            "--read", metavar="FILLED.csv", help="a filled sheet to count, instead of all this"
+        )
+
+    def run(self, args: argparse.Namespace) -> None:
+        from bidaf_plugin.analysis import wrong_answers
+        from bidaf_plugin.analysis.files import read_gold_paragraphs, read_predictions
+
+        if args.read is not None:
+            if args.data is not None or args.output is not None:
+                raise DataError("--read counts a filled sheet and goes with nothing else")
+            print(wrong_answers.error_table(wrong_answers.read_sheet(args.read)))
+            return
+        if args.data is None or args.predictions is None or args.output is None:
+            raise DataError("needed are DATA, PREDICTIONS and -o FOLDER, or --read FILLED.csv")
+        if args.num_answers < 1:
+            raise DataError(f"-n must be at least 1, found {args.num_answers}")
+        check_folder(args.output)
+        questions = wrong_answers.answered_questions(
+            read_gold_paragraphs(args.data), read_predictions(args.predictions)
+        )
+        wrong = [question for question in questions if question.em < 1]
+        if not wrong:
+            raise DataError(
+                f"{args.predictions}: there are no wrong answers among {len(questions):,}"
+            )
+        sample = wrong_answers.draw_sample(wrong, args.num_answers, args.seed)
+        num_overlapping = sum(question.has_overlap for question in wrong)
+        description = (
+            f"{len(sample)} of the {len(wrong):,} wrong answers of "
+            f"{os.path.basename(args.predictions)} to the questions of "
+            f"{os.path.basename(args.data)}, drawn with seed {args.seed}"
+        )
+        paths = wrong_answers.write_sheet(sample, description, args.output)
+        print(
+            f"{len(wrong):,} of {len(questions):,} answers are wrong; {num_overlapping:,} of them "
+            f"({100 * num_overlapping / len(wrong):.1f} %) overlap with a gold answer"
+        )
+        print(f"wrote {', '.join(paths)}: {len(sample)} answers")
 
 
 def system_names(paths: Sequence[str], names: Optional[Sequence[str]] = None) -> List[str]:

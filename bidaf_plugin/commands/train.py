@@ -6,22 +6,20 @@ ensembles.
 import argparse
 import json
 import os
-from typing import List, Optional
+from typing import List
 
 from allennlp.common import Params
-from overrides import overrides
 
-from bidaf_plugin.analysis.ensemble import answer_together, format_scores, score_together
-from bidaf_plugin.analysis.prediction_files import write_predictions
-from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
+from bidaf_plugin.analysis.answering import answer_together, format_scores, score_together
+from bidaf_plugin.analysis.files import read_gold_paragraphs, write_json
 from bidaf_plugin.archives.ensemble import write_ensemble_archive
-from bidaf_plugin.commands.action import Action
+from bidaf_plugin.commands.action import Action, add_overrides
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.common.folders import check_folder
 from bidaf_plugin.data.dataset_readers.squad_json import Paragraph
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule
-from bidaf_plugin.training.experiments import (
+from bidaf_plugin.training.runs import (
     VARIANTS_FOLDER,
     find_variants,
     load_configs,
@@ -48,7 +46,6 @@ class Reproduce(Action):
                  --recipe training_configs/lib/recipe.libsonnet -s runs/alpha_dot --results results/runs/alpha_dot
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--config", default="training_configs/bidaf_squad_adam.jsonnet", help="the recipe"
@@ -69,17 +66,13 @@ class Reproduce(Action):
         parser.add_argument(
             "--steps-per-score", type=int, default=730, help="730 are half an epoch"
         )
-        parser.add_argument(
-            "-o", "--overrides", default="", help="a JSON structure that overrides the config"
-        )
+        add_overrides(parser)
         # What is loaded is what was trained by the same config.
         parser.set_defaults(trust=True)
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
         from bidaf_plugin.analysis.reproduction import write_results
-        from bidaf_plugin.training.experiments import make_config
-        from bidaf_plugin.training.resumable import train_or_resume
+        from bidaf_plugin.training.runs import make_config, train_or_resume
 
         check_folder(args.results)
         config = make_config(
@@ -110,7 +103,6 @@ class Study(Action):
                  -o '{"dataset_reader.max_instances": 8000}'
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "variants",
@@ -121,22 +113,14 @@ class Study(Action):
         parser.add_argument("--steps", type=int, help="training steps per variant")
         parser.add_argument("--finished", metavar="FOLDER", help="finished runs: see above")
         parser.add_argument("--evaluations", type=int, default=5, help="how often each is scored")
-        parser.add_argument(
-            "-o", "--overrides", default="", help="a JSON structure that overrides all configs"
-        )
+        add_overrides(parser, "all configs")
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
         from bidaf_plugin.analysis.reproduction import PAPER_SCORES, write_comparison
-        from bidaf_plugin.analysis.variants import (
-            format_variants,
-            read_finished_runs,
-            summarize_variants,
-        )
+        from bidaf_plugin.analysis.variants import format_variants, read_finished_runs
 
         if args.finished is not None:
-            runs = read_finished_runs(args.finished)
-            print(format_variants(summarize_variants(runs, list(PAPER_SCORES)), PAPER_SCORES))
+            print(format_variants(read_finished_runs(args.finished), PAPER_SCORES))
             return
         if not args.variants or args.serialization_dir is None or args.steps is None:
             raise DataError("give VARIANTS, --serialization-dir and --steps, or --finished")
@@ -167,7 +151,6 @@ class TrainEnsemble(Action):
              allennlp bidaf train-ensemble training_configs/bidaf_quickstart.jsonnet -s runs/three -n 3
     """
 
-    @overrides
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("config", help="the config of a span model")
         parser.add_argument(
@@ -179,31 +162,25 @@ class TrainEnsemble(Action):
         parser.add_argument(
             "--data", help="a SQuAD file to score on (default: the config's validation data)"
         )
-        parser.add_argument(
-            "-o", "--overrides", default="", help="a JSON structure that overrides the config"
-        )
+        add_overrides(parser)
         parser.add_argument(
             "--cuda-device", type=int, default=-1, help="the GPU for the scores; -1 for none"
         )
         # What is loaded is what was trained by the same config.
         parser.set_defaults(trust=True)
 
-    @overrides
     def run(self, args: argparse.Namespace) -> None:
         config = Params.from_file(args.config, args.overrides).as_dict(quiet=True)
-        paragraphs = read_scored(args.data or config.get("validation_data_path"))
+        data = args.data or config.get("validation_data_path")
+        if data is None:
+            raise DataError("the config has no validation data: give a SQuAD file with --data")
+        # Before anything is trained.
+        paragraphs = read_gold_paragraphs(data)
         try:
             archives = train_runs(config, args.serialization_dir, args.num_models)
         except KeyboardInterrupt:
             raise SystemExit("Interrupted: the same command goes on where it stopped.") from None
         print(report(archives, paragraphs, args.serialization_dir, args.cuda_device))
-
-
-def read_scored(data: Optional[str]) -> List[Paragraph]:
-    """What to score on, read before anything is trained."""
-    if data is None:
-        raise DataError("the config has no validation data: give a SQuAD file with --data")
-    return read_gold_paragraphs(data)
 
 
 def report(
@@ -217,7 +194,7 @@ def report(
     scores = score_together(answers, paragraphs)
     table = format_scores(scores)
     for rule, predictions in answers.together.items():
-        write_predictions(os.path.join(folder, f"predictions.{rule}.json"), predictions)
+        write_json(os.path.join(folder, f"predictions.{rule}.json"), predictions)
     write_atomically(
         os.path.join(folder, "scores.json"),
         json.dumps([score._asdict() for score in scores], indent=2),

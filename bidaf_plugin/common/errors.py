@@ -23,6 +23,9 @@ from allennlp.common.util import SigTermReceived
 from allennlp_stand_ins import INSTALL_NAMES
 from bidaf_plugin.common.files import find_half_character
 
+# What Python's readers raise where a compressed file or an archive is truncated or damaged.
+DAMAGES = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)
+
 _NO_GPU = re.compile(r"Cannot access accelerator device|Torch not compiled with CUDA")
 _LOST_PROCESS = re.compile(r"Connection (closed|reset) by peer")
 _JSONNET_ERROR = re.compile(r"(STATIC|RUNTIME) ERROR")
@@ -65,7 +68,7 @@ def _one_sentence(error: BaseException) -> Optional[str]:
     if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
         place = _find_local(error, "train_model", "serialization_dir")
         return f"{place}: {error.strerror}" if place else error.strerror
-    if isinstance(error, (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)):
+    if isinstance(error, DAMAGES):
         archive = _find_local(error, "load_archive", "archive_file")
         return archive and f"{archive}: the archive is truncated or damaged ({error})"
     if isinstance(error, pickle.UnpicklingError):

@@ -60,8 +60,7 @@ def read_tar_gz(
 
     # Raises
 
-    `DataError` for what should not be in an archive. What is truncated or damaged raises what Python's
-    readers do.
+    `DataError` for what should not be in an archive, and one of `DAMAGES` where it is truncated or damaged.
     """
     limit = min(_MAX_BYTES, _ALWAYS_ALLOWED_BYTES + _MAX_COMPRESSION * os.path.getsize(path))
     num_bytes = 0

@@ -9,7 +9,7 @@ from allennlp.data import Instance
 from allennlp.data.fields import MetadataField
 
 from bidaf_plugin.data.fields import AnswerSpansField, SharedTextField
-from bidaf_plugin.data.fields.compact_text_field import words_of
+from bidaf_plugin.data.token_indexers.word_indexer import words_of
 from bidaf_plugin.data.tokenizers.text_tokens import character_offsets
 from bidaf_plugin.runtime.pieces import PieceSettings
 from bidaf_plugin.runtime.ranking import ReadPiece

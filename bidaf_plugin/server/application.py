@@ -1,27 +1,18 @@
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, AsyncIterator, Collection, Dict, Optional, TextIO
+from typing import AsyncIterator, Collection, List, Optional, TextIO
 
+from allennlp.common.util import JsonDict
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
-from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel
 from starlette.responses import FileResponse, Response
 from swagger_ui_bundle import swagger_ui_path
 
+from bidaf_plugin.server import schemas
 from bidaf_plugin.server.errors import add_error_handlers, document_errors
-from bidaf_plugin.server.middleware import LOOPBACK, NOTES, AccessLog, BodyCheck, BrowserRules
-from bidaf_plugin.server.schemas import (
-    Answer,
-    AnswerRequest,
-    Answers,
-    AnswersRequest,
-    AttentionAnswer,
-    AttentionRequest,
-    Health,
-    Models,
-    Question,
-)
+from bidaf_plugin.server.middleware import LOOPBACK, NOTES, AccessLog, BrowserRules, CheckedRoute
 from bidaf_plugin.server.service import Service
 
 _FOLDER = Path(__file__).parent
@@ -38,16 +29,8 @@ def create_application(
     log_stream: Optional[TextIO] = None,
 ) -> FastAPI:
     """
-    The API, its documentation and the page.
-
-    # Parameters
-
-    service : `Service`
-        Starts and stops with the application.
-    allowed_hosts : `Collection[str]`, optional (default = `LOOPBACK`)
-        What the `Host` header may name; None for anything.
-    log_stream : `TextIO`, optional (default = `sys.stderr`)
-        Where the access log goes.
+    The API, its documentation and the page. The service starts and stops with it. `allowed_hosts` are what the
+    `Host` header may name, None for anything; the access log goes to `log_stream`, by default the standard error.
     """
 
     @asynccontextmanager
@@ -64,14 +47,11 @@ def create_application(
         redoc_url=None,
         lifespan=lifespan,
     )
+    app.state.timeout = service.timeout
     add_error_handlers(app)
-    router = _make_router(service)
-    app.include_router(router)
+    app.include_router(_make_router(service))
     _add_pages(app)
-    routes = (route for route in router.routes if isinstance(route, APIRoute))
-    posts = {route.path for route in routes if "POST" in (route.methods or ())}
     # The last one is the outermost.
-    app.add_middleware(BodyCheck, paths=posts, timeout=service.timeout)
     app.add_middleware(BrowserRules, allowed_hosts=allowed_hosts)
     app.add_middleware(AccessLog, service=service, stream=log_stream)
     return app
@@ -79,48 +59,50 @@ def create_application(
 
 def _make_router(service: Service) -> APIRouter:
     """The routes of the API."""
-    router = APIRouter()
+    router = APIRouter(route_class=CheckedRoute)
 
-    def note(request: Request, model: str, num_questions: int) -> None:
-        request.scope[NOTES].update(model=model, questions=num_questions)
+    async def ask(
+        request: Request,
+        name: Optional[str],
+        records: List[JsonDict],
+        wants_attention: bool = False,
+    ) -> List[JsonDict]:
+        model = service.find_model(name)
+        request.scope[NOTES].update(model=model.name, questions=len(records))
+        return await service.answer(model, records, wants_attention)
 
     # The answers are given as they are, without a second look at each: the tests compare them with
     # what is documented here.
-    @router.post("/api/answer", responses={200: {"model": Answer}, **_ERRORS})
-    async def answer(question: AnswerRequest, request: Request) -> JSONResponse:
+    @router.post("/api/answer", responses={200: {"model": schemas.Answer}, **_ERRORS})
+    async def answer(question: schemas.AnswerRequest, request: Request) -> JSONResponse:
         """Answers a question."""
-        model = service.find_model(question.model)
-        note(request, model.name, 1)
-        (found,) = await service.answer(model, [_to_record(question)])
+        (found,) = await ask(request, question.model, [_to_record(question)])
         return JSONResponse(found)
 
-    @router.post("/api/answers", responses={200: {"model": Answers}, **_ERRORS})
-    async def answers(questions: AnswersRequest, request: Request) -> JSONResponse:
+    @router.post("/api/answers", responses={200: {"model": schemas.Answers}, **_ERRORS})
+    async def answers(questions: schemas.AnswersRequest, request: Request) -> JSONResponse:
         """Answers several questions together."""
-        model = service.find_model(questions.model)
-        note(request, model.name, len(questions.questions))
         records = [_to_record(question) for question in questions.questions]
-        return JSONResponse({"answers": await service.answer(model, records)})
+        return JSONResponse({"answers": await ask(request, questions.model, records)})
 
-    @router.post("/api/attention", responses={200: {"model": AttentionAnswer}, **_ERRORS})
-    async def attention(question: AttentionRequest, request: Request) -> JSONResponse:
+    @router.post("/api/attention", responses={200: {"model": schemas.AttentionAnswer}, **_ERRORS})
+    async def attention(question: schemas.AttentionRequest, request: Request) -> JSONResponse:
         """What a span model attends to while it answers."""
-        model = service.find_model(question.model)
-        note(request, model.name, 1)
-        record = question.model_dump(include={"question", "passage"})
-        (found,) = await service.answer(model, [record], wants_attention=True)
+        (found,) = await ask(request, question.model, [_to_record(question)], wants_attention=True)
         return JSONResponse(found)
 
     @router.get("/api/models", responses=document_errors(400))
-    async def models() -> Models:
+    async def models() -> schemas.Models:
         """The models that are loaded."""
         return service.describe()
 
     @router.get(
         "/api/health",
-        response_model=Health,
+        response_model=schemas.Health,
         response_model_exclude_none=True,
-        responses={503: {"model": Health, "description": "The server is stopping, or has failed."}},
+        responses={
+            503: {"model": schemas.Health, "description": "The server is stopping, or has failed."}
+        },
     )
     async def health() -> JSONResponse:
         """Whether questions are taken."""
@@ -138,7 +120,7 @@ def _make_router(service: Service) -> APIRouter:
     return router
 
 
-def _to_record(question: Question) -> Dict[str, Any]:
+def _to_record(question: BaseModel) -> JsonDict:
     return question.model_dump(exclude_none=True, exclude={"model"})
 
 

@@ -46,21 +46,15 @@ _MEANINGS = {
 }
 
 
-class RequestError(Exception):
+class RequestError(HTTPException):
     """
     A request that gets no answer: the status of HTTP, one sentence for whoever asked, and after how many
     seconds it is worth trying again.
     """
 
     def __init__(self, status: int, message: str, retry_after: Optional[int] = None) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-        self.retry_after = retry_after
-
-    @property
-    def headers(self) -> Dict[str, str]:
-        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        headers = None if retry_after is None else {"Retry-After": str(retry_after)}
+        super().__init__(status, message, headers)
 
 
 def document_errors(*statuses: int) -> Dict[Union[int, str], Dict[str, Any]]:
@@ -69,10 +63,6 @@ def document_errors(*statuses: int) -> Dict[Union[int, str], Dict[str, Any]]:
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    @app.exception_handler(RequestError)
-    async def _(request: Request, error: RequestError) -> JSONResponse:
-        return _respond(error.status, error.message, error.headers)
-
     @app.exception_handler(RequestValidationError)
     async def _(request: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]

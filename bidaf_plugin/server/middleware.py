@@ -1,5 +1,5 @@
 """
-What every request goes through before it reaches a route, as ASGI middleware.
+What every request goes through before it is answered: ASGI middleware, and the check of its body.
 """
 
 import asyncio
@@ -8,12 +8,14 @@ import sys
 import time
 from datetime import UTC, datetime
 from http import HTTPMethod
-from typing import Any, Collection, Dict, List, Optional, TextIO, Tuple
+from typing import Any, Callable, Collection, Coroutine, Dict, List, Optional, TextIO, Tuple
 from urllib.parse import urlsplit
 
+from fastapi.routing import APIRoute
+from overrides import overrides
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bidaf_plugin.common.files import read_json
@@ -23,8 +25,6 @@ from bidaf_plugin.server.service import Service
 
 # Where a route puts, in the scope of its request, what else the access log should say.
 NOTES = "bidaf_plugin.notes"
-# Where the scope has the route of a request that was refused before it got there.
-_REFUSED_ROUTE = "bidaf_plugin.refused_route"
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ONLY_FROM_HERE = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -69,7 +69,8 @@ class AccessLog:
         finally:
             self._service.num_open_requests -= 1
             seconds = time.perf_counter() - started
-            route = _route_of(scope)
+            # The path as the routes have it, of which there are few; what clients send may be anything.
+            route = getattr(scope.get("route"), "path", None) or "other"
             self._service.metrics.requests.labels(method, route, status).inc()
             self._service.metrics.request_seconds.labels(route).observe(seconds)
             client = scope.get("client")
@@ -83,11 +84,6 @@ class AccessLog:
                 **notes,
             }
             print(json.dumps(line), file=self._stream, flush=True)
-
-
-def _route_of(scope: Scope) -> str:
-    """The path as the routes have it, of which there are few; what clients send may be anything."""
-    return getattr(scope.get("route"), "path", None) or scope.get(_REFUSED_ROUTE, "other")
 
 
 class BrowserRules:
@@ -137,51 +133,47 @@ class BrowserRules:
             return False
 
 
-class BodyCheck:
+class CheckedRoute(APIRoute):
+    """A route to which bodies come only as `CheckedRequest` lets them."""
+
+    @overrides
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_checked(request: Request) -> Response:
+            return await handle(CheckedRequest(request.scope, request.receive))
+
+        return handle_checked
+
+
+class CheckedRequest(Request):
     """
-    Lets through only bodies that are small enough, have come within `timeout` seconds and are JSON in UTF-8.
+    A request whose body is small enough, has come within the `timeout` of the application's state, and is JSON in
+    UTF-8.
     """
 
-    def __init__(self, app: ASGIApp, paths: Collection[str], timeout: float) -> None:
-        self._app = app
-        # Where bodies are posted to. Elsewhere nobody reads them.
-        self._paths = paths
-        self._timeout = timeout
+    @overrides
+    async def body(self) -> bytes:
+        if not hasattr(self, "_body"):
+            self._body = await self._read(self.app.state.timeout)
+            _check_type(self.headers.get("content-type", ""))
+            # This is what `json()` gives.
+            self._json = _parse(self._body)
+        return self._body
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_post = scope["type"] == "http" and scope["method"] == "POST"
-        if not is_post or scope["path"] not in self._paths:
-            await self._app(scope, receive, send)
-            return
-        try:
-            body = await self._read(Request(scope, receive))
-            _check_type(Headers(scope=scope).get("content-type", ""))
-            _check_json(body)
-        except RequestError as error:
-            # The routes are asked afterwards; here it is known already which one was meant.
-            scope[_REFUSED_ROUTE] = scope["path"]
-            response = JSONResponse({"error": error.message}, error.status, error.headers)
-            await response(scope, receive, send)
-        except ClientDisconnect:
-            pass
-        else:
-            await self._app(scope, _replay(body, receive), send)
-
-    async def _read(self, request: Request) -> bytes:
+    async def _read(self, timeout: float) -> bytes:
         body = bytearray()
         num_bytes = 0
         try:
-            async with asyncio.timeout(self._timeout):
-                async for chunk in request.stream():
+            async with asyncio.timeout(timeout):
+                async for chunk in self.stream():
                     num_bytes += len(chunk)
                     if num_bytes <= MAX_BODY_BYTES:
                         body += chunk
                     if num_bytes > _MAX_IGNORED_BYTES:
                         break
         except TimeoutError as error:
-            raise RequestError(
-                408, f"the body has not come within {self._timeout:g} seconds"
-            ) from error
+            raise RequestError(408, f"the body has not come within {timeout:g} seconds") from error
         if num_bytes > MAX_BODY_BYTES:
             raise RequestError(413, f"the body has more than {MAX_BODY_BYTES:,} bytes")
         return bytes(body)
@@ -194,9 +186,9 @@ def _check_type(content_type: str) -> None:
         raise RequestError(415, "the Content-Type must be application/json, in UTF-8")
 
 
-def _check_json(body: bytes) -> None:
+def _parse(body: bytes) -> Any:
     try:
-        read_json(body.decode("utf-8"), _check_size)
+        return read_json(body.decode("utf-8"), _check_size)
     except UnicodeDecodeError as error:
         raise RequestError(400, f"the body is not UTF-8 (byte {error.start})") from error
     except RecursionError as error:
@@ -205,20 +197,9 @@ def _check_json(body: bytes) -> None:
         raise RequestError(400, f"the body is not JSON: {error}") from error
 
 
-def _check_size(pairs: List[Tuple[str, Any]]) -> None:
+def _check_size(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     # Each field that is not known becomes an error, and a hundred thousand of them take a second, in
     # which the server does nothing else.
     if len(pairs) > MAX_NAMES:
         raise RequestError(413, f"an object has more than {MAX_NAMES:,} fields")
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """The body once more, for the route, and then whatever else comes."""
-    first: Optional[Message] = {"type": "http.request", "body": body, "more_body": False}
-
-    async def receive_again() -> Message:
-        nonlocal first
-        message, first = first, None
-        return message or await receive()
-
-    return receive_again
+    return dict(pairs)

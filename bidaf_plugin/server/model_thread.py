@@ -4,13 +4,12 @@ import time
 from collections import deque
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
 
 from allennlp.common.util import JsonDict
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.server.errors import RequestError
-from bidaf_plugin.server.metrics import Metrics
 from bidaf_plugin.server.models import ServedModel
 
 logger = logging.getLogger(__name__)
@@ -26,29 +25,15 @@ _STOP_SECONDS = 10.0
 
 @dataclass(eq=False)
 class Job:
-    """
-    A question on its way to a model and back.
-
-    # Parameters
-
-    model : `ServedModel`
-    record : `JsonDict`
-        The question.
-    deadline : `float`
-        When nobody waits for the answer any more, by `time.monotonic`.
-    wants_attention : `bool`, optional (default = `False`)
-        Asked for is not the answer but what the model attends to.
-
-    # Attributes
-
-    answer : `Future`
-        What the model says, or an exception.
-    """
+    """A question on its way to a model and back."""
 
     model: ServedModel
     record: JsonDict
+    # When nobody waits for the answer any more, by `time.monotonic`.
     deadline: float
+    # Asked for is not the answer but what the model attends to.
     wants_attention: bool = False
+    # What the model says, or an exception.
     answer: "Future[JsonDict]" = field(default_factory=Future)
 
     @property
@@ -89,16 +74,14 @@ class ModelThread:
         Questions that are taken in and not answered yet, at most.
     max_wait : `float`
         How long to wait for the next questions of those users, in seconds.
-
-    # Attributes
-
-    metrics : `Metrics`
+    on_batch : `Callable[[int], object]`
+        Told how many questions are read together.
     """
 
-    def __init__(self, max_queue: int, max_wait: float) -> None:
+    def __init__(self, max_queue: int, max_wait: float, on_batch: Callable[[int], object]) -> None:
         self._max_queue = max_queue
         self._max_wait = max_wait
-        self.metrics = Metrics(lambda: self.num_unanswered)
+        self._on_batch = on_batch
         self._has_changed = threading.Condition()
         self._waiting: Deque[Job] = deque()
         self._at_work: List[Job] = []
@@ -199,7 +182,7 @@ class ModelThread:
         for job in jobs:
             batches.setdefault((job.model, job.wants_attention), []).append(job)
         for batch in batches.values():
-            self.metrics.batch_size.observe(len(batch))
+            self._on_batch(len(batch))
         return [_answer_with_care(batch) for batch in batches.values()]
 
 

@@ -18,7 +18,7 @@ from overrides import overrides
 
 from bidaf_plugin.analysis.attention import find_attention_of_instances
 from bidaf_plugin.archives import AttentionFlowEnsemble, load_predictor
-from bidaf_plugin.archives.packaged import packaged_archive
+from bidaf_plugin.archives.load import packaged_archive
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.samplers.window_budget_sampler import BatchSize
 from bidaf_plugin.modules import BiAttention
@@ -46,13 +46,8 @@ _ALPHAS: Dict[Type[MatrixAttention], str] = {
 
 class ServedModel:
     """
-    A model that answers requests, all but its `description` in the model thread.
-
-    # Parameters
-
-    description : `ModelDescription`
-        Its name is what requests call the model.
-    predictor : `Predictor`
+    A model that answers requests, all but its `description` in the model thread. The name in it is what
+    requests call the model.
     """
 
     def __init__(self, description: ModelDescription, predictor: Predictor) -> None:
@@ -69,14 +64,7 @@ class ServedModel:
         return question
 
     def answer(self, questions: Sequence[Any]) -> Iterator[Tuple[List[int], List[JsonDict]]]:
-        """
-        Answers questions together.
-
-        # Returns
-
-        `Iterator[Tuple[List[int], List[JsonDict]]]`
-            For each forward pass, the indices of the questions that it completes, and the answers.
-        """
+        """For each forward pass, the indices of the questions that it completes, and the answers."""
         return self._predictor.predict_batches(list(questions))
 
     def prepare_attention(self, record: JsonDict) -> Any:

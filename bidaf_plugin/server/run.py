@@ -35,7 +35,7 @@ READING_SECONDS = 60.0
 class Connection(H11Protocol):
     """
     A connection of uvicorn that does not wait for its client forever: neither for headers nor for
-    somebody to read a response. Bodies have their deadline in `BodyCheck`. Beyond `MAX_CONNECTIONS`, a
+    somebody to read a response. Bodies have their deadline in `CheckedRequest`. Beyond `MAX_CONNECTIONS`, a
     client is told so and sent away.
     """
 

@@ -1,7 +1,8 @@
 import asyncio
 import time
-from typing import Dict, List, Optional, Sequence
+from typing import Callable, Dict, List, Optional, Sequence
 
+import prometheus_client
 from allennlp.common.util import JsonDict
 
 from bidaf_plugin.common.errors import DataError
@@ -9,6 +10,44 @@ from bidaf_plugin.server.errors import RequestError
 from bidaf_plugin.server.model_thread import Job, ModelThread
 from bidaf_plugin.server.models import ServedModel
 from bidaf_plugin.server.schemas import MAX_BATCH, Health, Limits, Models
+
+_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64)
+
+# When each series began: as many lines again, of which nobody asks.
+prometheus_client.disable_created_metrics()
+
+
+class Metrics:
+    """
+    What the server has done so far, in numbers. It may be told from any thread. `queue_length` says how many
+    questions wait for their answers.
+    """
+
+    def __init__(self, queue_length: Callable[[], int]) -> None:
+        self._registry = registry = prometheus_client.CollectorRegistry()
+        labels = ["method", "route", "status"]
+        self.requests = prometheus_client.Counter(
+            "bidaf_requests", "Requests by route and status.", labels, registry=registry
+        )
+        self.request_seconds = prometheus_client.Histogram(
+            "bidaf_request_seconds",
+            "From request to response.",
+            ["route"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.batch_size = prometheus_client.Histogram(
+            "bidaf_batch_size", "Questions read together.", buckets=_BATCH_SIZES, registry=registry
+        )
+        gauge = prometheus_client.Gauge(
+            "bidaf_queue_length", "Questions that wait for their answers.", registry=registry
+        )
+        gauge.set_function(queue_length)
+
+    def to_text(self) -> str:
+        """All of it in the text format of Prometheus."""
+        return prometheus_client.generate_latest(self._registry).decode("utf-8")
 
 
 class Service:
@@ -47,8 +86,8 @@ class Service:
         self.timeout = timeout
         self.num_open_requests = 0
         self.is_stopping = False
-        self._thread = ModelThread(max_queue, max_batch_wait)
-        self.metrics = self._thread.metrics
+        self.metrics = Metrics(lambda: self._thread.num_unanswered)
+        self._thread = ModelThread(max_queue, max_batch_wait, self.metrics.batch_size.observe)
 
     def start(self) -> None:
         self._thread.start()
@@ -105,9 +144,7 @@ class Service:
         except (DataError, RequestError) as error:
             problem = error if isinstance(error, RequestError) else RequestError(422, str(error))
             where = f"questions[{len(answers)}]: " if len(jobs) > 1 else ""
-            raise RequestError(
-                problem.status, f"{where}{problem.message}", problem.retry_after
-            ) from error
+            raise RequestError(problem.status_code, f"{where}{problem.detail}") from error
         finally:
             # Nobody waits for what is not answered by now.
             for job in jobs:

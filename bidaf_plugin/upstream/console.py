@@ -48,12 +48,14 @@ def _is_command() -> bool:
     return "allennlp.__main__" in sys.modules or getattr(spec, "name", "") == "allennlp.__main__"
 
 
-def install_console() -> None:
+def install() -> None:
     """
     Makes AllenNLP's commands quiet, and end with one sentence where the user's input is at fault.
     `allennlp train` sets handlers and an exception hook of its own when it starts to log, which writes
     the traceback into the log; ours goes before it.
     """
+    install_summary_of_evaluate()
+    install_downloads()
     install_error_messages()
     if _is_command():
         quiet_console()

@@ -1,8 +1,6 @@
 import argparse
-import gzip
 import json
 import sys
-import zlib
 from contextlib import nullcontext
 from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Union
 
@@ -14,7 +12,7 @@ from allennlp.data import Instance
 from allennlp.predictors import Predictor
 from overrides import overrides
 
-from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.errors import DAMAGES, DataError
 from bidaf_plugin.common.files import chunks_of_file, chunks_of_stream, open_atomically, read_json
 from bidaf_plugin.common.folders import check_can_be_written
 from bidaf_plugin.predictors.question_predictor import QuestionPredictor
@@ -153,7 +151,7 @@ class PredictManager(predict._PredictManager):
             try:
                 with open_compressed(cached_path(self._input_file), "rb", encoding=None) as file:
                     yield from chunks_of_file(file, *limits)
-            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            except DAMAGES as error:
                 raise DataError(f"{self._input_file}: truncated or damaged ({error})") from error
 
 
@@ -180,6 +178,6 @@ def _is_given(option: str, arguments: Sequence[str]) -> bool:
     return parser.parse_known_args(arguments)[0].value is not None
 
 
-def install_predict_manager() -> None:
+def install() -> None:
     """Makes `allennlp predict` use it."""
     predict._PredictManager = PredictManager

@@ -85,5 +85,5 @@ def make_folder(source: Union[str, PathLike], folder: Path, repo: str) -> None:
         card.write_text(_CARD.format(name=os.path.basename(repo), repo=repo), encoding="utf-8")
 
 
-def install_push_to_hf() -> None:
+def install() -> None:
     function.push_to_hf = command.push_to_hf = push_to_hf

@@ -1,47 +1,41 @@
 """
-The repairs of AllenNLP that are a few lines each, and how a class takes the place of one of its own.
+The repairs of AllenNLP that are a few lines each.
 """
 
-import logging
 import os
 import signal
+import sys
 import warnings
 from difflib import get_close_matches
 from os import PathLike
-from typing import Any, Callable, List, Optional, Type, TypeVar, Union
+from typing import Any, List, Optional, Union
 
 import numpy
 import torch
-from allennlp.common import Params, Registrable, cached_transformers, registrable
+from allennlp.commands import train
+from allennlp.common import Params, cached_transformers, registrable
 from allennlp.common import util as allennlp_util
-from allennlp.models.archival import CONFIG_NAME
+from allennlp.models import archival
 from allennlp.training import util as training_util
 
 from bidaf_plugin.archives.config_check import read_plain_json
+from bidaf_plugin.archives.load import PathOrUrl, extracted_archive, load_archive
 from bidaf_plugin.archives.packaged import find_config
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.common.folders import check_folder
 
-T = TypeVar("T")
 
-
-def register_instead(
-    base: Type[Registrable], name: str, constructor: Optional[str] = None
-) -> Callable[[Type[T]], Type[T]]:
-    """
-    Registers a class in place of AllenNLP's of the same name, without a line in the log about that
-    whenever a command starts.
-    """
-
-    def register(subclass: Any) -> Any:
-        logger = logging.getLogger(Registrable.__module__)
-        was_disabled, logger.disabled = logger.disabled, True
-        try:
-            return base.register(name, constructor, exist_ok=True)(subclass)
-        finally:
-            logger.disabled = was_disabled
-
-    return register
+def install() -> None:
+    allow_numpy_numbers()
+    silence_known_warnings()
+    suggest_names()
+    load_tokenizers_of_transformers()
+    load_archives_safely()
+    write_whole_archives()
+    check_before_training()
+    find_packaged_configs()
+    let_workers_end()
 
 
 def allow_numpy_numbers() -> None:
@@ -92,6 +86,40 @@ def load_tokenizers_of_transformers() -> None:
     cached_transformers.get_tokenizer = get
 
 
+def load_archives_safely() -> None:
+    """AllenNLP's commands load archives and folders of training runs as ours do."""
+    archival.extracted_archive = extracted_archive
+    for name in ("evaluate", "predict", "_checklist_internal"):
+        command = sys.modules.get(f"allennlp.commands.{name}")
+        if command is not None:
+            command.load_archive = load_archive  # type: ignore[attr-defined]
+
+
+def write_whole_archives() -> None:
+    """
+    AllenNLP writes a model.tar.gz that is either whole or not there. Its own is left truncated by a full
+    disk, and by whatever else ends it too early.
+    """
+    archive_model = archival.archive_model
+
+    def archive_atomically(
+        serialization_dir: PathOrUrl,
+        weights: str = archival._DEFAULT_WEIGHTS,
+        archive_path: Optional[PathOrUrl] = None,
+        **kwargs: Any,
+    ) -> str:
+        path = os.fspath(archive_path or serialization_dir)
+        if os.path.isdir(path):
+            path = os.path.join(path, "model.tar.gz")
+        if not os.path.isfile(os.path.join(serialization_dir, weights)):
+            raise DataError(f"{serialization_dir}: there is no file {weights!r}, its best weights")
+        with open_atomically(path, "wb") as file:
+            archive_model(serialization_dir, weights, file.name, **kwargs)
+        return path
+
+    archival.archive_model = train.archive_model = archive_atomically
+
+
 def let_workers_end() -> None:
     """
     The `allennlp` command turns SIGTERM into an exception. The workers of a data loader inherit that,
@@ -126,7 +154,7 @@ def check_before_training() -> None:
             if isinstance(value, int) and abs(value) >= 2**63:
                 raise DataError(f"in the config: {key}: {value} is too large a number")
         check_folder(str(serialization_dir))
-        path = os.path.join(serialization_dir, CONFIG_NAME)
+        path = os.path.join(serialization_dir, archival.CONFIG_NAME)
         if os.path.exists(path) and not isinstance(read_plain_json(path), dict):
             raise DataError(f"{path}: the config must be a JSON object")
         try:

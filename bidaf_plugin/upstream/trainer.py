@@ -23,9 +23,8 @@ from overrides import overrides
 from bidaf_plugin.analysis.question_evaluator import QuestionEvaluator
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.models import AttentionFlow
-from bidaf_plugin.upstream.callbacks import EpochSoFarCallback
-from bidaf_plugin.upstream.checkpointer import save_atomically
-from bidaf_plugin.upstream.small_fixes import register_instead
+from bidaf_plugin.upstream.checkpoints import EpochSoFarCallback, save_atomically
+from bidaf_plugin.upstream.replaced_classes import register_instead
 
 try:
     from bidaf_plugin.fast import products
@@ -56,8 +55,8 @@ class CarefulValidationTrainer(GradientDescentTrainer):
       skip what cannot be used do not know whether others have found any.
     - A key of the config that the trainer does not know is an error. AllenNLP's own passes over it, and
       whoever has misspelt `num_epochs` trains for as long as the default is.
-    - `use_amp` also works on the CPU: the large products of our LSTM layers are then made of numbers of type
-      `bfloat16` in training, where the processor is faster with them.
+    - `use_amp` also works on the CPU: in training, the large products of our LSTM layers are then made of
+      numbers of type `bfloat16`, where the processor is faster with them.
     - After `--recover` all metrics are those of a run without interruption (see `EpochSoFarCallback`), and
       a run that had finished, or had run out of patience, stays as it was.
 
@@ -92,9 +91,8 @@ class CarefulValidationTrainer(GradientDescentTrainer):
         use_amp: bool = False,
         **kwargs: Any,
     ) -> None:
-        if cuda_device is None:
-            is_on_cpu = not torch.cuda.is_available()
-        else:
+        is_on_cpu = not torch.cuda.is_available()
+        if cuda_device is not None:
             is_on_cpu = int_to_device(cuda_device).type == "cpu"
         super().__init__(
             *args, cuda_device=cuda_device, use_amp=use_amp and not is_on_cpu, **kwargs
@@ -234,7 +232,7 @@ def _alone(data_loader: Any) -> Iterator[None]:
         torch.distributed.is_initialized = is_initialized
 
 
-def install_final_evaluator() -> None:
+def install() -> None:
     """Makes `allennlp train` use it."""
     evaluate = training_util.evaluate
 

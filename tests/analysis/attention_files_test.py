@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from bidaf_plugin.analysis.attention_files import (
     choose_lines,
     draw_attention,
-    file_name,
     render_attention,
     write_attention,
 )
@@ -78,11 +77,6 @@ class TestAttentionFiles:
         words = [attributes for name, attributes in page.elements if name == "span"]
         # The passage shows its weights, which are all the same.
         assert sum("--weight: 0.75" in (word.get("style") or "") for word in words) == 4
-
-    def test_every_id_makes_a_file_name(self) -> None:
-        assert file_name("56be4db0acb8001400a502ec") == "56be4db0acb8001400a502ec"
-        assert file_name("../../a b/<c>") == "_.._a_b__c_"
-        assert file_name("") == file_name("..") == "attention"
 
 
 def texts_of(figure: Figure) -> List[str]:

@@ -11,7 +11,7 @@ from bidaf_plugin.analysis.attention import (
     summarize_attention,
 )
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.data.dataset_readers.squad_json import Answer
+from bidaf_plugin.data.dataset_readers.squad_json import GoldAnswer
 from bidaf_plugin.predictors import SpanPredictor
 from tests.analysis.attention_helpers import PASSAGE, QUESTION, make_attention, tiny_predictor
 
@@ -49,7 +49,7 @@ class TestFindAttention:
 
     def test_words_answer_and_gold_answers_are_those_of_the_question(self) -> None:
         predictor = tiny_predictor()
-        gold = Answer("Ada Venn", PASSAGE.index("Ada"))
+        gold = GoldAnswer("Ada Venn", PASSAGE.index("Ada"))
         attention = find_attention(predictor, QUESTION, PASSAGE, "q7", [gold])
         assert attention.question_words == ["Who", "planted", "the", "orchard", "?"]
         words = [attention.question[start:end] for start, end in attention.question_offsets]
@@ -96,7 +96,11 @@ class TestAttention:
     def test_the_strongest_words_are_those_above_the_threshold(self) -> None:
         matrix = numpy.array([[0.5, 0.1, 0.9, 0.0], [0.5, 0.9, 0.1, 1.0]])
         strongest = make_attention(matrix=matrix).strongest(0.5)
-        assert strongest == [[(2, 0.9), (0, 0.5)], [(3, 1.0), (1, 0.9), (0, 0.5)]]
+        assert strongest == [
+            ("Why", {"w2": 0.9, "w0": 0.5}),
+            ("not", {"w3": 1.0, "w1": 0.9, "w0": 0.5}),
+        ]
+        assert [list(words) for _, words in strongest] == [["w2", "w0"], ["w3", "w1", "w0"]]
 
     def test_the_table_has_a_row_for_each_passage_word(self) -> None:
         header, *rows = make_attention().rows()

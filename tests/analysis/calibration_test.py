@@ -15,7 +15,7 @@ from bidaf_plugin.analysis.calibration import (
     fit_temperature,
     negative_log_likelihood,
 )
-from bidaf_plugin.analysis.squad_files import read_paragraphs
+from bidaf_plugin.analysis.files import read_paragraphs
 from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import SpanPredictor

@@ -5,9 +5,9 @@ from typing import Dict, Optional, Sequence
 import pytest
 
 from bidaf_plugin.analysis.comparison import Comparison, compare, count_regions, mcnemar_p_value
-from bidaf_plugin.analysis.comparison_report import write_comparison
+from bidaf_plugin.analysis.comparison_files import write_comparison
+from bidaf_plugin.analysis.files import read_gold_paragraphs
 from bidaf_plugin.analysis.score_report import score_file
-from bidaf_plugin.analysis.squad_files import read_gold_questions
 from tests.analysis.squad_helpers import question, squad, write
 from tests.helpers import REAL_DATA, needs_real_data
 
@@ -20,20 +20,20 @@ def compare_answers(folder: Path, **answers: Sequence[Optional[str]]) -> Compari
     """Compares systems by what they answer to as many questions, all with the answer "Ada Orn"."""
     num_questions = len(next(iter(answers.values())))
     data = squad(*(question(str(number)) for number in range(num_questions)))
-    questions = read_gold_questions(write(folder / "data.json", data))
+    paragraphs = read_gold_paragraphs(write(folder / "data.json", data))
     systems = {}
     for name, texts in answers.items():
         predictions = {str(number): text for number, text in enumerate(texts) if text is not None}
-        systems[name] = score_file(questions, write(folder / "p.json", predictions))
+        systems[name] = score_file(paragraphs, write(folder / "p.json", predictions))
     return compare(systems)
 
 
 def compare_published(*names: str) -> Comparison:
     assert REAL_DATA is not None
     folder = REAL_DATA / "squad"
-    questions = read_gold_questions(folder / "dev-v1.1.json.gz")
+    paragraphs = read_gold_paragraphs(folder / "dev-v1.1.json.gz")
     files: Dict[str, str] = {n: str(folder / "predictions" / f"{n}.json.gz") for n in names}
-    return compare({name: score_file(questions, file) for name, file in files.items()})
+    return compare({name: score_file(paragraphs, file) for name, file in files.items()})
 
 
 class TestCompare:

@@ -12,8 +12,7 @@ from bidaf_plugin.analysis.reproduction import (
 )
 from bidaf_plugin.analysis.variants import Measurement, read_measurements
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.training.experiments import make_config, train_variant
-from bidaf_plugin.training.resumable import train_or_resume
+from bidaf_plugin.training.runs import make_config, train_or_resume, train_variant
 from tests.analysis.run_helpers import write_run
 from tests.cloze_helpers import tiny_cloze_params
 from tests.helpers import TINY_SQUAD, tiny_params

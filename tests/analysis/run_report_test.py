@@ -4,21 +4,24 @@ from typing import Any
 
 import numpy
 import pytest
+from allennlp.common import Params
 
 from bidaf_plugin.analysis.attention import AttentionSummary
+from bidaf_plugin.analysis.files import read_gold_paragraphs
 from bidaf_plugin.analysis.run_report import (
     count_parameters,
+    count_parameters_by_layer,
     draw_charts,
+    format_table,
     list_facts,
     report_answers,
     report_as_html,
     tabulate_epochs,
 )
-from bidaf_plugin.analysis.squad_files import read_gold_paragraphs
 from bidaf_plugin.analysis.training_run import read_run
 from tests.analysis.run_helpers import write_run
 from tests.analysis.squad_helpers import PASSAGE, squad, write
-from tests.helpers import tiny_params
+from tests.helpers import ROOT, tiny_params
 from tests.html_helpers import HOSTILE, Page, needs_chromium, open_in_chromium
 
 
@@ -141,3 +144,26 @@ class TestReport:
         path.write_text(hostile_page(tmp_path), encoding="utf-8")
         page, complaints = open_in_chromium(path)
         assert complaints == "" and page.texts["title"][0] == "Training run <b>"
+
+
+class TestParameters:
+    def test_the_paper_s_model_has_about_2_6_million_parameters(self) -> None:
+        config = Params.from_file(ROOT / "training_configs" / "bidaf_squad.jsonnet")
+        counts = count_parameters_by_layer(config)
+        d = 100
+        lstm_direction = lambda size: 4 * d * (size + d + 2)  # noqa: E731
+        assert counts == {
+            "text_field_embedder": 100 * (5 * 8 + 1),
+            "highway": 2 * (2 * d + 1) * 4 * d,
+            "contextual_layer": 2 * lstm_direction(2 * d),
+            "attention": 6 * d + 1,
+            "modeling_layer": 2 * (lstm_direction(8 * d) + lstm_direction(2 * d)),
+            "output_layer": 2 * lstm_direction(14 * d) + 2 * (10 * d + 1),
+        }
+        assert abs(sum(counts.values()) / 2.6e6 - 1) < 0.03
+
+    def test_rows_are_layers_and_columns_configs(self) -> None:
+        table = format_table(["x/a.jsonnet", "b.jsonnet"], [{"one": 1000, "two": 2}, {"one": 5}])
+        header, *rows = [line.split() for line in table.splitlines()]
+        assert header == ["a.jsonnet", "b.jsonnet"]
+        assert rows == [["one", "1,000", "5"], ["two", "2", "0"], ["total", "1,002", "5"]]

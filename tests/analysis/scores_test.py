@@ -3,7 +3,7 @@ from typing import Dict, List
 
 import pytest
 
-from bidaf_plugin.analysis.prediction_files import read_predictions
+from bidaf_plugin.analysis.files import questions_of, read_gold_paragraphs, read_predictions
 from bidaf_plugin.analysis.scores import (
     QuestionScore,
     apply_threshold,
@@ -14,15 +14,14 @@ from bidaf_plugin.analysis.scores import (
     score_questions,
     summarize,
 )
-from bidaf_plugin.analysis.squad_files import read_gold_questions
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.data.dataset_readers.squad_json import Answer, Question
+from bidaf_plugin.data.dataset_readers.squad_json import GoldAnswer, Question
 from bidaf_plugin.training.metrics import SquadEmAndF1
 from tests.helpers import REAL_DATA, needs_real_data
 
 
 def make_question(id: str, *answers: str, text: str = "Who was it?") -> Question:
-    return Question(id, text, [Answer(answer, 0) for answer in answers], not answers)
+    return Question(id, text, [GoldAnswer(answer, 0) for answer in answers], not answers)
 
 
 class TestScoreQuestions:
@@ -128,7 +127,7 @@ class TestScoreQuestions:
         assert REAL_DATA is not None
         folder = REAL_DATA / "squad"
         scores = score_questions(
-            read_gold_questions(folder / "dev-v1.1.json.gz"),
+            questions_of(read_gold_paragraphs(folder / "dev-v1.1.json.gz")),
             read_predictions(folder / "predictions" / f"{system}.json.gz"),
         )
         assert summarize(scores) == {
@@ -141,7 +140,9 @@ class TestScoreQuestions:
     @needs_real_data
     def test_real_questions_without_answer(self) -> None:
         assert REAL_DATA is not None
-        questions = read_gold_questions(REAL_DATA / "squad" / "dev-v2.0-half.json.gz")
+        questions = questions_of(
+            read_gold_paragraphs(REAL_DATA / "squad" / "dev-v2.0-half.json.gz")
+        )
         gold = {item.id: item.answers[0].text if item.answers else "" for item in questions}
         summary = summarize(score_questions(questions, gold))
         assert summary["total"] == 6_078

@@ -5,7 +5,7 @@ from allennlp.common import Params
 
 from bidaf_plugin.archives.packaged import PACKAGED, find_config
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.training.experiments import find_variants
+from bidaf_plugin.training.runs import find_variants
 from tests.helpers import ROOT
 
 

@@ -224,9 +224,11 @@ class TestTrust:
         predictor = load_span_predictor(archive, trust=True)
         assert type(predictor._dataset_reader._tokenizer).__name__ == "TokenizerOfAUser"
         for command in (evaluate, predict):
-            with pytest.raises(DataError, match="--trust"):
+            with pytest.raises(DataError, match="BIDAF_TRUST=1"):
                 command(monkeypatch, archive)
-            command(monkeypatch, archive, "--trust")
+            with monkeypatch.context() as patched:
+                patched.setenv("BIDAF_TRUST", "1")
+                command(monkeypatch, archive)
         both = tmp_path / "both.tar.gz"
         ensemble = ("bidaf", "ensemble", archive, "--archive", both)
         with pytest.raises(DataError, match="--trust"):

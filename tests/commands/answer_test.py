@@ -7,10 +7,14 @@ from typing import Any, Dict, List
 import pytest
 from allennlp.commands.evaluate import evaluate_from_archive
 
-from bidaf_plugin.analysis.prediction_files import read_predictions, read_probabilities
+from bidaf_plugin.analysis.files import (
+    questions_of,
+    read_gold_paragraphs,
+    read_predictions,
+    read_probabilities,
+)
 from bidaf_plugin.analysis.scores import score_questions, summarize
-from bidaf_plugin.analysis.squad_files import read_gold_questions
-from bidaf_plugin.archives import load_span_predictor, packaged
+from bidaf_plugin.archives import load, load_span_predictor
 from bidaf_plugin.common.errors import DataError
 from tests.analysis.squad_helpers import question, squad, write
 from tests.commands.helpers import run_action
@@ -28,7 +32,9 @@ class TestAnswer:
         article = json.loads(sample.read_text())["data"][0]
         data, out = write(tmp_path / "data.json", {"data": [article]}), tmp_path / "p.json"
         run_action("answer", archive, data, "-o", out)
-        summary = summarize(score_questions(read_gold_questions(data), read_predictions(out)))
+        summary = summarize(
+            score_questions(questions_of(read_gold_paragraphs(data)), read_predictions(out))
+        )
         metrics = evaluate_from_archive(
             str(archive), data, metrics_output_file=str(tmp_path / "metrics.json")
         )
@@ -166,7 +172,7 @@ class TestAsk:
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        monkeypatch.setattr(packaged, "PACKAGED", Path(tiny_archive))
+        monkeypatch.setattr(load, "PACKAGED", Path(tiny_archive))
         run_action("ask", "Who built it?", PASSAGE)
         assert len(capsys.readouterr().out.splitlines()) == 3
 

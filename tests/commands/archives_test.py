@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bidaf_plugin.analysis.answering import answer_paragraphs
-from bidaf_plugin.analysis.squad_files import read_paragraphs
+from bidaf_plugin.analysis.files import read_paragraphs
 from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.common.errors import DataError
 from tests.analysis.squad_helpers import PASSAGE, question, squad, write

@@ -6,8 +6,7 @@ import pytest
 from allennlp.commands import main
 
 from bidaf_plugin.analysis.answering import find_best_spans
-from bidaf_plugin.analysis.prediction_files import write_nbest
-from bidaf_plugin.analysis.squad_files import read_paragraphs
+from bidaf_plugin.analysis.files import read_paragraphs, write_nbest
 from bidaf_plugin.archives import load_span_predictor
 from bidaf_plugin.common.errors import DataError
 from tests.helpers import ROOT, TINY_SQUAD

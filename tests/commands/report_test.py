@@ -10,7 +10,7 @@ from bidaf_plugin.common.errors import DataError
 from tests.analysis.run_helpers import write_run
 from tests.analysis.squad_helpers import write
 from tests.commands.helpers import run_action
-from tests.helpers import TINY_SQUAD, tiny_params
+from tests.helpers import ROOT, TINY_SQUAD, tiny_params
 from tests.html_helpers import Page
 
 
@@ -71,3 +71,20 @@ class TestReport:
         with pytest.raises(DataError, match="there is no such folder"):
             run_action("report", run, "-o", tmp_path / "none" / "report.html")
         assert not page.exists()
+
+
+class TestTable:
+    def test_a_config_that_is_no_object(self, tmp_path: Path) -> None:
+        path = tmp_path / "config.json"
+        path.write_text('[{"model": {}}]')
+        with pytest.raises(DataError, match=f"{path}: the config must be a JSON object"):
+            run_action("table", path)
+
+    def test_what_cannot_be_shown(self) -> None:
+        config = ROOT / "training_configs" / "bidaf_squad.jsonnet"
+        with pytest.raises(
+            DataError, match="no key 'hidden_size'; choices, like hidden_size, stand"
+        ):
+            run_action("table", config, "-o", '{"hidden_size": 50}')
+        with pytest.raises(DataError, match="training_configs: this is a folder"):
+            run_action("table", ROOT / "training_configs")

@@ -4,11 +4,13 @@ from typing import Any, Dict, List
 
 import pytest
 
+from bidaf_plugin.analysis.files import read_gold_paragraphs
 from bidaf_plugin.archives import load_span_predictor
-from bidaf_plugin.commands.train import read_scored, report
+from bidaf_plugin.commands.train import report
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.training.experiments import train_runs
+from bidaf_plugin.training.runs import train_runs
 from tests.cloze_helpers import tiny_cloze_params
+from tests.commands.helpers import run_action
 from tests.helpers import TINY_SQUAD, tiny_params
 
 
@@ -24,7 +26,7 @@ class TestTrainEnsemble:
         (tmp_path / "run_2" / "metrics.json").unlink()
         calls: List[Any] = []
         monkeypatch.setattr(
-            "allennlp.commands.train.train_model",
+            "bidaf_plugin.training.runs.train_model",
             lambda params, folder, recover, **kwargs: calls.append((Path(folder).name, recover)),
         )
         assert train_runs(config, str(tmp_path), 2) == archives
@@ -32,7 +34,7 @@ class TestTrainEnsemble:
         with pytest.raises(DataError, match="run_1 was begun with other settings"):
             train_runs(tiny_params("hidden_size:: 6"), str(tmp_path), 2)
 
-        table = report(archives, read_scored(str(TINY_SQUAD)), str(tmp_path))
+        table = report(archives, read_gold_paragraphs(TINY_SQUAD), str(tmp_path))
         assert (tmp_path / "scores.txt").read_text() == table + "\n"
         scores: List[Dict[str, Any]] = json.loads((tmp_path / "scores.json").read_text())
         names = [score["answers_of"] for score in scores]
@@ -47,8 +49,6 @@ class TestTrainEnsemble:
             train_runs(tiny_params(), str(tmp_path), 0)
         with pytest.raises(DataError, match="'span'"):
             train_runs(tiny_cloze_params(), str(tmp_path), 2)
-        with pytest.raises(DataError, match="--data"):
-            read_scored(None)
         assert not list(tmp_path.iterdir())
 
     def test_data_without_answers_is_refused_before_anything_is_trained(
@@ -56,7 +56,11 @@ class TestTrainEnsemble:
     ) -> None:
         squad = json.loads(Path(TINY_SQUAD).read_text())
         squad["data"][0]["paragraphs"][0]["qas"][0]["answers"] = []
-        path = tmp_path / "unlabelled.json"
+        path, config, runs = (tmp_path / name for name in ("data.json", "config.json", "runs"))
         path.write_text(json.dumps(squad))
+        config.write_text(json.dumps({**tiny_params(), "validation_data_path": None}))
         with pytest.raises(DataError, match="neither a gold answer"):
-            read_scored(str(path))
+            run_action("train-ensemble", config, "-s", runs, "--data", path)
+        with pytest.raises(DataError, match="no validation data: give a SQuAD file with --data"):
+            run_action("train-ensemble", config, "-s", runs)
+        assert not runs.exists()

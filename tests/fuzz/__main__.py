@@ -15,7 +15,7 @@ from typing import List
 # Before AllenNLP is imported, which looks at it.
 os.environ.setdefault("ALLENNLP_LOG_LEVEL", "CRITICAL")
 
-from bidaf_plugin.analysis.tables import align_columns
+from bidaf_plugin.analysis.formats import align_columns
 from tests.fuzz.runner import (
     FAILURES,
     FINE,

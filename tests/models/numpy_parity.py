@@ -17,7 +17,7 @@ from allennlp.data.fields import TextField
 from allennlp.models import Model
 from numpy.typing import NDArray
 
-from bidaf_plugin.data.dataset_readers.squad_json import Answer
+from bidaf_plugin.data.dataset_readers.squad_json import GoldAnswer
 from bidaf_plugin.data.dataset_readers.squad_reader import BidafSquadReader
 from bidaf_plugin.models.attention_flow import AttentionFlow
 from tests.helpers import FIXTURES, ROOT, as_tensors
@@ -120,13 +120,15 @@ def make_examples(vectors_path: Path) -> Examples:
         tuple(words_of(instance, "passage")): instance for instance in reversed(read)
     }
     short = reader.text_to_instance(
-        "Who is it?", "It is Q the incomprehensibilities of A.", answers=[Answer("Q", 6)]
+        "Who is it?", "It is Q the incomprehensibilities of A.", answers=[GoldAnswer("Q", 6)]
     )
     one_word_passage = reader.text_to_instance(
-        "Where, if not here, can a lighthouse stand?", "Here", answers=[Answer("Here", 0)]
+        "Where, if not here, can a lighthouse stand?", "Here", answers=[GoldAnswer("Here", 0)]
     )
     one_word_question = reader.text_to_instance(
-        "Why", "It left the harbour, for the lamp was never lit.", answers=[Answer("the lamp", 25)]
+        "Why",
+        "It left the harbour, for the lamp was never lit.",
+        answers=[GoldAnswer("the lamp", 25)],
     )
     for instance in (short, one_word_passage, one_word_question):
         reader.apply_token_indexers(instance)

@@ -5,8 +5,8 @@ import pytest
 from allennlp.common.checks import ConfigurationError
 
 from bidaf_plugin.archives import load_span_predictor
-from bidaf_plugin.archives.compact import compact_archive
 from bidaf_plugin.archives.ensemble import write_ensemble_archive
+from bidaf_plugin.archives.rewrite import compact_archive
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import EnsemblePredictor
 from tests.commands.helpers import run_action

@@ -13,7 +13,8 @@ from tests.server.helpers import SlowModel
 class Thread:
     def __init__(self, max_queue: int = 100, max_wait: float = 0.0) -> None:
         self.model = SlowModel()
-        self.thread = ModelThread(max_queue, max_wait)
+        self.batches: List[int] = []
+        self.thread = ModelThread(max_queue, max_wait, self.batches.append)
         self.thread.start()
 
     def ask(self, *questions: str, seconds: float = 10.0) -> List[Job]:
@@ -50,6 +51,7 @@ class TestModelThread:
         thread.model.let_go.set()
         assert [text_of(job) for job in (first, *others)] == ["first", "b", "c", "d"]
         assert thread.model.batches == [["first"], ["b", "c", "d"]]
+        assert thread.batches == [1, 3]
         assert first.answer.result()["model"] == "slow"
 
     def test_a_bad_question_fails_alone(self, thread: Thread) -> None:
@@ -69,7 +71,7 @@ class TestModelThread:
         assert [text_of(good), text_of(other)] == ["a", "b"]
         with pytest.raises(RequestError, match="failed on this question") as caught:
             broken.answer.result(10)
-        assert caught.value.status == 500
+        assert caught.value.status_code == 500
         assert "nobody expected this" in caplog.text
 
     def test_too_many_are_refused(self) -> None:
@@ -78,7 +80,7 @@ class TestModelThread:
         waiting = thread.ask("b", "c")
         with pytest.raises(RequestError) as caught:
             thread.ask("d")
-        assert (caught.value.status, caught.value.headers) == (429, {"Retry-After": "1"})
+        assert (caught.value.status_code, caught.value.headers) == (429, {"Retry-After": "1"})
         thread.model.let_go.set()
         assert [text_of(job) for job in (first, *waiting)] == ["first", "b", "c"]
         assert text_of(*thread.ask("d")) == "d"

@@ -5,13 +5,13 @@ from shutil import copytree
 from typing import Any, Dict
 
 import pytest
-from allennlp.commands import predict, train
+from allennlp.commands import train
 from allennlp.models import archival, load_archive
 
 from bidaf_plugin.archives import load_predictor
+from bidaf_plugin.archives.load import extracted_archive
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.upstream import apply_upstream_fixes
-from bidaf_plugin.upstream.archives import extracted_archive
 from tests.archives.helpers import add
 from tests.disk_helpers import nearly_full_disk
 
@@ -19,11 +19,6 @@ from tests.disk_helpers import nearly_full_disk
 class TestExtractedArchive:
     def test_is_what_allennlp_uses(self) -> None:
         assert archival.extracted_archive is extracted_archive
-
-    def test_is_installed_once(self) -> None:
-        add_subparser = predict.Predict.add_subparser
-        apply_upstream_fixes()
-        assert predict.Predict.add_subparser is add_subparser
 
     def test_extracts_files_in_folders_and_cleans_up(self, tmp_path: Path) -> None:
         path = tmp_path / "a.tar.gz"

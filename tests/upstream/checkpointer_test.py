@@ -13,7 +13,7 @@ from allennlp.training.checkpointer import Checkpointer as AllenNlpCheckpointer
 from allennlp.training.trainer import TrainerCheckpoint
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.upstream import AtomicCheckpointer
+from bidaf_plugin.upstream.checkpoints import AtomicCheckpointer
 from tests.disk_helpers import nearly_full_disk
 from tests.helpers import tiny_params
 

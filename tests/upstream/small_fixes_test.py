@@ -3,7 +3,6 @@ The repairs of bidaf_plugin/upstream/ which are not tested with their own module
 """
 
 import json
-import logging
 import multiprocessing
 import signal
 import sys
@@ -16,17 +15,13 @@ import numpy
 import pytest
 import torch
 from allennlp.commands.train import train_model, train_model_from_file
-from allennlp.common import Params, Registrable
+from allennlp.common import Params
 from allennlp.common import util as allennlp_util
 from allennlp.common.checks import ConfigurationError
 from allennlp.models import Model
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.upstream.small_fixes import (
-    let_workers_end,
-    register_instead,
-    silence_known_warnings,
-)
+from bidaf_plugin.upstream.small_fixes import let_workers_end, silence_known_warnings
 
 
 class TestAllowNumpyNumbers:
@@ -127,29 +122,3 @@ class TestLetWorkersEnd:
                 signal.raise_signal(signal.SIGTERM)
         finally:
             signal.signal(signal.SIGTERM, previous)
-
-
-class Animal(Registrable):
-    pass
-
-
-@Animal.register("cat")
-class Cat(Animal):
-    pass
-
-
-def test_takes_the_place_of_another_without_a_line_in_the_log(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    with caplog.at_level(logging.DEBUG):
-
-        @register_instead(Animal, "cat")
-        class Tiger(Animal):
-            pass
-
-        assert not caplog.records
-        # AllenNLP's own way.
-        Animal.register("cat", exist_ok=True)(Cat)
-        assert len(caplog.records) == 1
-        register_instead(Animal, "cat")(Tiger)
-    assert Animal.by_name("cat") is Tiger

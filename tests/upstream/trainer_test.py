@@ -16,8 +16,8 @@ from allennlp.training import util as training_util
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.fast import products
 from bidaf_plugin.models import AttentionFlow
-from bidaf_plugin.upstream import CarefulValidationTrainer, apply_upstream_fixes, trainer
-from bidaf_plugin.upstream.trainer import _untouched_random_numbers
+from bidaf_plugin.upstream import apply_upstream_fixes, trainer
+from bidaf_plugin.upstream.trainer import CarefulValidationTrainer, _untouched_random_numbers
 from tests.cloze_helpers import TINY_CLOZE, UNANSWERABLE_CLOZE, tiny_cloze_params, write_folder
 from tests.command_line_test import read_metrics
 from tests.helpers import TINY_SQUAD, tiny_params

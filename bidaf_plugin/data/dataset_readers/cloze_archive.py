@@ -5,10 +5,9 @@ A tar archive of `.question` files, read from its beginning to its end.
 import lzma
 import os
 import tarfile
-import zlib
 from typing import Iterator, Optional, Set, Tuple
 
-from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.common.errors import DAMAGES, DataError
 from bidaf_plugin.common.tar_files import MAX_FILE_BYTES, BoundedTarInfo
 from bidaf_plugin.data.dataset_readers.cloze_question import (
     EXTENSION,
@@ -21,8 +20,7 @@ from bidaf_plugin.data.dataset_readers.cloze_question import (
     too_large,
 )
 
-# What reading a truncated or damaged archive raises.
-_DAMAGES = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError)
+_DAMAGES = (*DAMAGES, lzma.LZMAError, OSError)
 
 _TAR_BLOCK = 512
 # Folders that a message names.
@@ -33,21 +31,9 @@ def read_tar(
     local_path: str, path: str, folder: str, bad: BadQuestions, shard: Tuple[int, int]
 ) -> Iterator[RawQuestion]:
     """
-    # Parameters
-
-    local_path : `str`
-    path : `str`
-        What messages call the archive.
-    folder : `str`
-        Which folder of the archive to read; "" for the only one that has questions.
-    bad : `BadQuestions`
-        Decides what happens with single questions that cannot be read.
-    shard : `Tuple[int, int]`
-        The number of this reader and how many readers share the questions.
-
-    # Raises
-
-    `DataError`, if there are no questions, or in several folders, or if the archive is damaged.
+    The questions in a folder of an archive that messages call `path`, or without a folder in the only one
+    that has questions. A `Shard` says which to read, and `bad` what happens with single ones that cannot be.
+    It is a `DataError` if there are none, or in several folders, or if the archive is damaged.
     """
     number, num_shards = shard
     num_questions = 0

@@ -54,22 +54,19 @@ def iterate_questions(
     The questions of a folder, a tar archive (plain or compressed), a packed file or a `.question`
     file, which may be a URL. `archive.tar.gz!folder` are the questions in a folder of an archive.
 
+    Single questions that cannot be read are a matter of `bad`. It is a `DataError` if there is nothing to
+    read, and where an archive or a packed file is damaged: then an unknown part of the data is missing.
+
     # Parameters
 
     path : `str`
     bad : `BadQuestions`
-        Decides what happens with single questions that cannot be read.
     shard : `Shard`, optional
         Which share to read.
     is_limited : `bool`, optional (default = `False`)
         Whether all readers together want some questions from the beginning, and will stop by themselves
         when they have enough that can be used. A packed file is then dealt out question by question,
         like files, instead of in stretches, of which only the first would begin at the beginning.
-
-    # Raises
-
-    `DataError`, if there is nothing to read, and where an archive or a packed file is damaged: then
-    an unknown part of the data is missing, and that is no matter of single questions.
     """
     local_path, folder = _resolve(path)
     if not folder and os.path.isdir(local_path):

@@ -37,16 +37,7 @@ def id_of_file(name: str) -> str:
 
 
 class QuestionError(DataError):
-    """
-    A question that cannot be used.
-
-    # Parameters
-
-    message : `str`
-        The file and what is wrong with it.
-    kind : `str`
-        The same in two or three words, to count by.
-    """
+    """A question that cannot be used: why, and the same in two or three words (`kind`), to count by."""
 
     def __init__(self, message: str, kind: str) -> None:
         super().__init__(message)
@@ -55,12 +46,8 @@ class QuestionError(DataError):
 
 class BadQuestions:
     """
-    What to do with questions that cannot be used: stop at the first, or skip and count them.
-
-    # Parameters
-
-    skip : `bool`
-        True: skip, count by kind, and name the first few of each kind in the log.
+    What to do with questions that cannot be used: stop at the first, or `skip` and count them by kind, and
+    name the first few of each kind in the log.
     """
 
     def __init__(self, skip: bool) -> None:
@@ -77,12 +64,10 @@ class BadQuestions:
 
     def summary(self) -> str:
         """Like "3 questions skipped: 2 no placeholder, 1 missing parts"."""
+        if not self.counts:
+            return "no questions skipped"
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.most_common())
-        return (
-            f"{self.counts.total():,} questions skipped: {kinds}"
-            if kinds
-            else "no questions skipped"
-        )
+        return f"{self.counts.total():,} questions skipped: {kinds}"
 
     def report(self, place: str, num_good: int, is_share: bool = False) -> None:
         """
@@ -126,20 +111,8 @@ class ClozeQuestion(NamedTuple):
 def parse_question(content: bytes, place: str, id: str, needs_answer: bool = True) -> ClozeQuestion:
     """
     Reads and checks a `.question` file: URL, article, question and answer on a line each, then lines
-    `@entityN:name` (or none), with a blank line between the parts.
-
-    # Parameters
-
-    content : `bytes`
-    place : `str`
-        The name of the file, for messages.
-    id : `str`
-    needs_answer : `bool`, optional (default = `True`)
-        False: the answer may be empty or missing.
-
-    # Raises
-
-    `QuestionError`, which names the file.
+    `@entityN:name` (or none), with a blank line between the parts. Without `needs_answer` the answer may be
+    empty or missing. A `QuestionError` names the file by its `place`.
     """
     try:
         text = content.decode("utf-8").replace("\r\n", "\n")
@@ -149,8 +122,8 @@ def parse_question(content: bytes, place: str, id: str, needs_answer: bool = Tru
         ) from error
     # What the file ends before is empty.
     *parts, entity_map = [*text.split("\n\n", len(_PARTS)), *[""] * len(_PARTS)][: len(_PARTS) + 1]
-    url, article, question, answer = (part.strip() for part in parts)
-    for name, part in zip(_PARTS, (url, article, question, answer), strict=True):
+    url, article, question, answer = parts = [part.strip() for part in parts]
+    for name, part in zip(_PARTS, parts, strict=True):
         may_be_empty = name == "URL" or (name == "answer" and not needs_answer)
         if not part and not may_be_empty:
             raise QuestionError(f"{place}: the {name} is missing", "missing parts")

@@ -1,13 +1,21 @@
 import random
-from typing import Any, Dict, Iterable, Optional
+import zlib
+from typing import Any, Dict, Iterable, List, Optional
 
+import numpy
 import torch
 from allennlp.common.checks import ConfigurationError
-from allennlp.data import DatasetReader, Instance, TokenIndexer
+from allennlp.data import DatasetReader, Field, Instance, TokenIndexer
+from allennlp.data.fields import ArrayField, MetadataField, TextField
 from overrides import overrides
 
 from bidaf_plugin.data.dataset_readers.cloze_files import Shard, iterate_questions
-from bidaf_plugin.data.dataset_readers.cloze_instance import WordTokens, make_cloze_instance
+from bidaf_plugin.data.dataset_readers.cloze_instance import (
+    ClozeInstance,
+    WordTokens,
+    find_windows,
+    number_entities,
+)
 from bidaf_plugin.data.dataset_readers.cloze_question import (
     BadQuestions,
     ClozeQuestion,
@@ -15,7 +23,9 @@ from bidaf_plugin.data.dataset_readers.cloze_question import (
     make_question,
     parse_question,
 )
+from bidaf_plugin.data.fields import WindowedTextField
 from bidaf_plugin.data.token_indexers import ClozeWordsIndexer
+from bidaf_plugin.nn.entities import NOT_IN_ARTICLE, UNKNOWN_ANSWER
 
 _MAX_WORKERS = 256
 
@@ -150,18 +160,9 @@ class BidafClozeReader(DatasetReader):
         names: Optional[Dict[str, str]] = None,
     ) -> Instance:
         """
-        # Parameters
-
-        question : `str`
-            With one `@placeholder`.
-        passage : `str`
-            With entities like `@entity3`.
-        answer : `str`, optional
-            One of them, for a loss and a score.
-        id : `str`, optional
-            Given back with the prediction.
-        names : `Dict[str, str]`, optional
-            The real names of the entities, likewise.
+        A question with one `@placeholder` on a passage with entities like `@entity3`. One of them is the
+        `answer`, for a loss and a score. The `id` and the real `names` of the entities are given back with
+        the prediction.
         """
         return self.question_to_instance(make_question(question, passage, answer, id, names))
 
@@ -169,9 +170,59 @@ class BidafClozeReader(DatasetReader):
         """For prediction: always with a seed, so that the same text gets the same prediction."""
         return self._make_instance(question, self._seed or 0)
 
-    def _make_instance(self, question: ClozeQuestion, seed: Optional[int]) -> Instance:
-        return make_cloze_instance(
-            question, self._tokens, self._window, self._keep_unanswerable, seed
+    def _make_instance(self, question: ClozeQuestion, seed: Optional[int]) -> ClozeInstance:
+        question_words, passage_words = question.question.split(), question.article.split()
+        # Candidates come first; a question may name entities that are not in the article.
+        number_of: Dict[str, int] = {}
+        # Shape: (num_words,)
+        passage_entities = number_entities(passage_words, number_of)
+        candidates = list(number_of)
+        # Shape: (question_length,)
+        question_entities = number_entities(question_words, number_of)
+        if seed is not None:
+            # It does not depend on how the file names its entities.
+            text = " ".join([str(seed), *question_words, *passage_words])
+            seed = zlib.crc32(text.encode("utf-8", "replace"))
+        # Shape: (num_windows, 2)
+        windows = find_windows(
+            numpy.flatnonzero(passage_entities >= 0), len(passage_words), self._window
+        )
+        passage = WindowedTextField(passage_words, self._tokens, windows)
+        # One more for padding, which has position -1.
+        # Shape: (num_windows, window_length)
+        entity_ids = numpy.append(passage_entities, -1)[passage.word_positions()]
+        answer_entity = numpy.array(self._find_answer(question, candidates))
+        fields: Dict[str, Field] = {
+            "question": TextField([self._tokens[word] for word in question_words]),
+            "passage": passage,
+            "entity_ids": ArrayField(entity_ids, padding_value=-1, dtype=numpy.int64),
+            "answer_entity": ArrayField(answer_entity, dtype=numpy.int64),
+            "metadata": MetadataField(
+                {
+                    "id": question.id,
+                    "question": question.question,
+                    "passage": question.article,
+                    "candidates": candidates,
+                    "candidate_names": [question.names.get(entity) for entity in candidates],
+                    "answer": question.answer,
+                    "window_starts": windows[:, 0].tolist(),
+                }
+            ),
+        }
+        return ClozeInstance(fields, question_entities, len(number_of), seed)
+
+    def _find_answer(self, question: ClozeQuestion, candidates: List[str]) -> int:
+        if question.answer is None:
+            return UNKNOWN_ANSWER
+        if question.answer in candidates:
+            return candidates.index(question.answer)
+        if self._keep_unanswerable:
+            return NOT_IN_ARTICLE
+        if not candidates:
+            raise QuestionError(f"{question.place}: the article has no entity", "no entities")
+        raise QuestionError(
+            f"{question.place}: the answer {question.answer!r} is not in the article",
+            "answer not in the article",
         )
 
     @overrides

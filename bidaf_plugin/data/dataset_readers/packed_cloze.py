@@ -12,6 +12,8 @@ from itertools import pairwise
 from typing import Callable, Iterable, Iterator, List, Tuple
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
+from more_itertools import constrained_batches
+
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import open_atomically
 from bidaf_plugin.data.dataset_readers.cloze_question import RawQuestion
@@ -45,20 +47,17 @@ def read_packed(
     path: str, choose: Callable[[int], Tuple[int, int]] = lambda num_questions: (0, num_questions)
 ) -> Iterator[RawQuestion]:
     """
-    The questions of a packed file, in order.
-
-    # Parameters
-
-    path : `str`
-    choose : `Callable[[int], Tuple[int, int]]`, optional
-        Told how many questions there are, says which are wanted: the first, and one past the last. Only
-        their blocks are read. By default all are wanted.
-
-    # Raises
-
-    `DataError`, if the file is truncated, damaged, or not of this format.
+    The questions of a packed file, in order. Told how many there are, `choose` says which are wanted: the
+    first, and one past the last. Only their blocks are read. It is a `DataError` if the file is truncated,
+    damaged, or not of this format.
     """
-    with _open(path) as archive:
+    try:
+        archive = ZipFile(path)
+    except _DAMAGES as error:
+        raise DataError(
+            f"{path}: the packed file is truncated or damaged at its end ({error}): pack it again"
+        ) from error
+    with archive:
         starts = _starts_of_blocks(archive, path)
         first, end = choose(starts[-1])
         for number, (start, following) in enumerate(pairwise(starts)):
@@ -76,15 +75,6 @@ def read_packed(
                 ) from error
             for id, content in records:
                 yield RawQuestion(f"{path}, {id}", id, content)
-
-
-def _open(path: str) -> ZipFile:
-    try:
-        return ZipFile(path)
-    except _DAMAGES as error:
-        raise DataError(
-            f"{path}: the packed file is truncated or damaged at its end ({error}): pack it again"
-        ) from error
 
 
 def _starts_of_blocks(archive: ZipFile, path: str) -> List[int]:
@@ -121,20 +111,19 @@ def _parse(line: bytes) -> Tuple[str, bytes]:
     return id, content.encode("utf-8")
 
 
+def _size(question: RawQuestion) -> int:
+    return len(question.content)
+
+
 def write_packed(path: str, questions: Iterable[RawQuestion]) -> int:
     """
-    Packs questions, whose content must be UTF-8, and reads the file again to verify it. The file is
-    either whole or not there, whatever happens meanwhile.
-
-    # Returns
-
-    `int`
-        The number of questions.
+    Packs questions, whose content must be UTF-8, reads the file again to verify it, and returns their
+    number. The file is either whole or not there, whatever happens meanwhile.
     """
     num_questions = 0
     with open_atomically(path, "wb") as file:
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
-            for block in _blocks(questions):
+            for block in constrained_batches(questions, BLOCK_SIZE, get_len=_size, strict=False):
                 lines = [json.dumps([one.id, one.content.decode("utf-8")]) for one in block]
                 # Without the time of day: the same questions become the same file.
                 member = ZipInfo(f"{num_questions:012}")
@@ -151,16 +140,3 @@ def write_packed(path: str, questions: Iterable[RawQuestion]) -> int:
                 f"{path}: the packed file does not hold what was packed: pack it again"
             ) from error
     return num_questions
-
-
-def _blocks(questions: Iterable[RawQuestion]) -> Iterator[List[RawQuestion]]:
-    block: List[RawQuestion] = []
-    size = 0
-    for question in questions:
-        block.append(question)
-        size += len(question.content)
-        if size >= BLOCK_SIZE:
-            yield block
-            block, size = [], 0
-    if block:
-        yield block

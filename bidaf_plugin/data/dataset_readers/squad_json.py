@@ -4,16 +4,15 @@ The SQuAD JSON format, read and checked: what is wrong is reported with its plac
 
 import gzip
 import json
-import zlib
 from os import PathLike
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 from allennlp.common.file_utils import cached_path
 
-from bidaf_plugin.common.errors import DataError, check_is_text
+from bidaf_plugin.common.errors import DAMAGES, DataError, check_is_text
 
 
-class Answer(NamedTuple):
+class GoldAnswer(NamedTuple):
     """One gold answer: its text and the character of the passage at which it starts."""
 
     text: str
@@ -24,6 +23,11 @@ class Answer(NamedTuple):
         """One past the last character."""
         return self.start + len(self.text)
 
+    @property
+    def characters(self) -> Tuple[int, int]:
+        """The first character, and one past the last that is no blank."""
+        return self.start, self.start + len(self.text.rstrip())
+
 
 class Question(NamedTuple):
     """
@@ -33,7 +37,7 @@ class Question(NamedTuple):
 
     id: str
     text: str
-    answers: List[Answer]
+    answers: List[GoldAnswer]
     is_impossible: bool = False
 
 
@@ -89,7 +93,7 @@ def load_json(
         if content[:2] == b"\x1f\x8b":
             content = gzip.decompress(content)
         return json.loads(content.decode("utf-8"), object_pairs_hook=object_pairs_hook)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except DAMAGES as error:
         raise DataError(f"{file_path}: the gzip file is truncated or damaged ({error})") from error
     except UnicodeDecodeError as error:
         raise DataError(
@@ -119,7 +123,7 @@ def _read_paragraph(paragraph: Any, place: str) -> Paragraph:
     return Paragraph(place, passage, questions)
 
 
-def _read_answers(question: Dict[str, Any], passage: str, place: str) -> List[Answer]:
+def _read_answers(question: Dict[str, Any], passage: str, place: str) -> List[GoldAnswer]:
     answers = []
     for answer in _get(question, "answers", list, place, default=[]):
         text = _get(answer, "text", str, place)
@@ -132,7 +136,7 @@ def _read_answers(question: Dict[str, Any], passage: str, place: str) -> List[An
                 f"{place}: the answer {text!r} is not at 'answer_start' {start} of the context, "
                 f"where {found!r} stands"
             )
-        answers.append(Answer(text, start))
+        answers.append(GoldAnswer(text, start))
     return answers
 
 

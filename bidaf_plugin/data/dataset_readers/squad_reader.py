@@ -14,7 +14,7 @@ from bidaf_plugin.data.dataset_readers.squad_instances import (
     make_instances,
 )
 from bidaf_plugin.data.dataset_readers.squad_json import (
-    Answer,
+    GoldAnswer,
     Paragraph,
     Question,
     read_squad_json,
@@ -137,31 +137,23 @@ class BidafSquadReader(DatasetReader):
         question: str,
         passage: str,
         id: Optional[str] = None,
-        answers: Sequence[Answer] = (),
+        answers: Sequence[GoldAnswer] = (),
         is_impossible: bool = False,
     ) -> Instance:
         """
-        # Parameters
-
-        question : `str`
-        passage : `str`
-        id : `str`, optional
-            Given back with the prediction.
-        answers : `Sequence[Answer]`, optional
-            Gold answers, for a loss and a score.
-        is_impossible : `bool`, optional (default = `False`)
-            Whether the passage is known not to answer the question.
+        The `id` is given back with the prediction. The gold `answers`, and whether the passage is known not
+        to answer the question, are for a loss and a score.
         """
-        answers = list(answers)
-        item = Question("" if id is None else id, question, answers, is_impossible)
+        item = Question("" if id is None else id, question, list(answers), is_impossible)
         (tokenized,) = self._tokenize([Paragraph("", passage, [item])])
         texts = {"question": tokenized.question_tokens[0], "passage": tokenized.passage_tokens}
         for name, tokens in texts.items():
             if not tokens:
                 raise DataError(f"the {name} is empty")
+        offsets = character_offsets(tokenized.passage_tokens)
         for answer in answers:
-            if find_token_span(*character_offsets(tokenized.passage_tokens), answer) is None:
-                raise DataError(f"the answer {answer} is not inside the passage")
+            if find_token_span(offsets, *answer.characters) is None:
+                raise DataError(f"the answer {answer.text!r} is not inside the passage")
         (instance,) = make_instances(tokenized)
         assert instance is not None  # there is no limit
         return instance

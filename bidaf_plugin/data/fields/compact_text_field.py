@@ -1,16 +1,13 @@
 from collections import defaultdict
-from copy import deepcopy
-from typing import ClassVar, Dict, List, Optional, Sequence, Tuple
+from copy import copy, deepcopy
+from typing import Any, Callable, ClassVar, Dict, List, Optional, Sequence, Tuple
 
-from allennlp.data import Token, TokenIndexer, Vocabulary
+from allennlp.data import TextFieldTensors, Token, TokenIndexer, Vocabulary
 from allennlp.data.fields import TextField
-from allennlp.data.fields.text_field import TextFieldTensors
 from overrides import overrides
 
-from bidaf_plugin.data.token_indexers import WordIndexer
+from bidaf_plugin.data.token_indexers.word_indexer import Counts, WordIndexer
 from bidaf_plugin.data.tokenizers import TextTokens
-
-Counts = Dict[str, Dict[str, int]]
 
 
 class CompactTextField(TextField):
@@ -47,45 +44,34 @@ class CompactTextField(TextField):
                 # Made now, so that the first batch need not wait for it.
                 indexer.table(self.tokens.lexicon, vocab)
 
+    def _with_all_indices(self, find: Callable[[WordIndexer, Vocabulary], Any]) -> TextField:
+        """A plain `TextField` for as long as something is made of it, with what `find` gives for tables."""
+        plain = TextField([], self.token_indexers)
+        if self._vocab is not None and self._indexed_tokens is not None:
+            plain._indexed_tokens = dict(self._indexed_tokens)
+            for name, indexer in self.token_indexers.items():
+                if isinstance(indexer, WordIndexer):
+                    plain._indexed_tokens[name] = find(indexer, self._vocab)
+        return plain
+
     @overrides
     def get_padding_lengths(self) -> Dict[str, int]:
-        if self._vocab is None:
-            return super().get_padding_lengths()
-        padding_lengths = {}
-        for name, indexer in self.token_indexers.items():
-            if isinstance(indexer, WordIndexer):
-                lengths = {indexer.output_name: len(self.tokens)}
-            else:
-                lengths = indexer.get_padding_lengths(self._indexed_tokens[name])
-            for key, length in lengths.items():
-                padding_lengths[f"{name}___{key}"] = length
-        return padding_lengths
+        # The lengths of the indices are known without them.
+        return self._with_all_indices(
+            lambda indexer, vocab: {indexer.output_name: self.tokens}
+        ).get_padding_lengths()
 
     @overrides
     def as_tensor(self, padding_lengths: Dict[str, int]) -> TextFieldTensors:
-        if self._vocab is None:
-            return super().as_tensor(padding_lengths)
-        tensors = {}
-        for name, indexer in self.token_indexers.items():
-            if isinstance(indexer, WordIndexer):
-                indices = indexer.tokens_to_indices(self.tokens, self._vocab)
-            else:
-                indices = self._indexed_tokens[name]
-            prefix = f"{name}___"
-            lengths = {
-                key.removeprefix(prefix): length
-                for key, length in padding_lengths.items()
-                if key.startswith(prefix)
-            }
-            tensors[name] = indexer.as_padded_tensor_dict(indices, lengths)
-        return tensors
+        return self._with_all_indices(
+            lambda indexer, vocab: indexer.tokens_to_indices(self.tokens, vocab)
+        ).as_tensor(padding_lengths)
 
     @overrides
     def duplicate(self) -> "CompactTextField":
-        indexers = None if self._token_indexers is None else dict(self._token_indexers)
-        copied = type(self)(deepcopy(self.tokens), indexers)
+        copied = copy(self)
+        copied.tokens = deepcopy(self.tokens)  # type: ignore[misc]
         copied._indexed_tokens = deepcopy(self._indexed_tokens)  # type: ignore[misc]
-        copied._vocab = self._vocab
         return copied
 
 
@@ -121,10 +107,9 @@ def count_items(
     tokens: Sequence[Token], token_indexers: Dict[str, TokenIndexer], counter: Counts
 ) -> None:
     """Adds the vocabulary items of all tokens to `counter`."""
-    words = words_of(tokens)
     for indexer in token_indexers.values():
         if isinstance(indexer, WordIndexer):
-            indexer.count_words(words, counter)
+            indexer.count_words(indexer.words(tokens), counter)
         else:
             for token in tokens:
                 indexer.count_vocab_items(token, counter)
@@ -136,10 +121,3 @@ def add_counts(counts: Counts, counter: Counts, times: int = 1) -> None:
         total = counter[namespace]
         for item, count in counts_of_namespace.items():
             total[item] += count * times
-
-
-def words_of(tokens: Sequence[Token]) -> List[str]:
-    """The texts of tokens, which need not be made for that."""
-    if isinstance(tokens, TextTokens):
-        return tokens.words()
-    return [token.ensure_text() for token in tokens]

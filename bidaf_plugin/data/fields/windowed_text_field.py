@@ -1,17 +1,14 @@
 from collections import defaultdict
-from typing import Dict, List, Optional
+from copy import copy
+from typing import Dict, List, Mapping, Optional, Sequence
 
 import numpy
 import torch
 from allennlp.data import Field, TextFieldTensors, Token, TokenIndexer, Vocabulary
 from overrides import overrides
 
-from bidaf_plugin.data.fields.compact_text_field import (
-    CompactTextField,
-    Counts,
-    add_counts,
-    count_items,
-)
+from bidaf_plugin.data.fields.compact_text_field import CompactTextField, add_counts, count_items
+from bidaf_plugin.data.token_indexers.word_indexer import Counts
 
 
 class WindowedTextField(Field[TextFieldTensors]):
@@ -23,10 +20,10 @@ class WindowedTextField(Field[TextFieldTensors]):
 
     # Parameters
 
-    distinct_tokens : `List[Token]`
-        Each distinct word of the text.
-    word_numbers : `numpy.ndarray`
-        Shape `(num_words,)`: the text, as indices into `distinct_tokens`.
+    words : `Sequence[str]`
+        The text.
+    token_of : `Mapping[str, Token]`
+        The token of each distinct word.
     windows : `numpy.ndarray`
         Shape `(num_windows, 2)`: first word and one past the last of each window. Without any, the
         tensors have one window, of padding.
@@ -37,15 +34,17 @@ class WindowedTextField(Field[TextFieldTensors]):
 
     def __init__(
         self,
-        distinct_tokens: List[Token],
-        word_numbers: numpy.ndarray,
+        words: Sequence[str],
+        token_of: Mapping[str, Token],
         windows: numpy.ndarray,
         token_indexers: Optional[Dict[str, TokenIndexer]] = None,
     ) -> None:
+        number_of = {word: number for number, word in enumerate(dict.fromkeys(words))}
         self._distinct_words = CompactTextField([], token_indexers)
         # Not in the constructor, which looks at the type of each token.
-        self._distinct_words.tokens = distinct_tokens  # type: ignore[misc]
-        self.word_numbers = word_numbers
+        self._distinct_words.tokens = [token_of[word] for word in number_of]  # type: ignore[misc]
+        # Shape: (num_words,)
+        self.word_numbers = numpy.array([number_of[word] for word in words], dtype=numpy.int64)
         self.windows = windows
 
     @property
@@ -91,11 +90,8 @@ class WindowedTextField(Field[TextFieldTensors]):
 
     @overrides
     def get_padding_lengths(self) -> Dict[str, int]:
-        return {
-            **self._distinct_words.get_padding_lengths(),
-            "num_windows": self.num_windows,
-            "window_length": self.window_length,
-        }
+        windows = {"num_windows": self.num_windows, "window_length": self.window_length}
+        return {**self._distinct_words.get_padding_lengths(), **windows}
 
     @overrides
     def as_tensor(self, padding_lengths: Dict[str, int]) -> TextFieldTensors:
@@ -138,14 +134,13 @@ class WindowedTextField(Field[TextFieldTensors]):
 
     @overrides
     def empty_field(self) -> "WindowedTextField":
-        nothing = numpy.zeros((0, 2), dtype=numpy.int64)
-        empty = WindowedTextField([], nothing[:, 0], nothing)
+        empty = WindowedTextField([], {}, numpy.zeros((0, 2), dtype=numpy.int64))
         empty._distinct_words = self._distinct_words.empty_field()
         return empty
 
     @overrides
     def duplicate(self) -> "WindowedTextField":
-        new = WindowedTextField([], self.word_numbers.copy(), self.windows.copy())
+        new = copy(self)
         new._distinct_words = self._distinct_words.duplicate()
         return new
 

@@ -1,138 +1,34 @@
 """
-Token indexers whose indices depend on nothing but the text of a word. They are found once per distinct
-word and kept in a table.
+The kinds of `WordIndexer`.
 """
 
-from collections import Counter
 from functools import partial
-from typing import Any, Callable, Dict, Iterable, Sequence, Tuple
+from typing import Iterable, List, Sequence
 
 import numpy
 import torch
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import Token, TokenIndexer, Vocabulary
-from allennlp.data.token_indexers.token_indexer import IndexedTokenList
 from overrides import overrides
 
-from bidaf_plugin.data.tokenizers import Lexicon, TextTokens
-from bidaf_plugin.runtime.lexicon import TABLES_LOCK
+from bidaf_plugin.data.token_indexers.word_indexer import Counts, WordIndexer
 from bidaf_plugin.runtime.word_rows import (
     NUM_FORMS,
-    RowTable,
     characters_of,
     rows_of_characters,
     rows_of_forms,
     rows_of_words,
 )
 
-Counts = Dict[str, Dict[str, int]]
-# Words of plain lists of tokens that are remembered before the memory is emptied.
-_MAX_WORDS = 500_000
+# The vocabulary entry of the gap of a cloze question.
+PLACEHOLDER_NAME = "@@PLACEHOLDER@@"
+# How often each name of an entity is counted, so that no `min_count` leaves it out.
+_ALWAYS = 1 << 40
 
 
-class WordIndexer(TokenIndexer):
-    """
-    The indices of the distinct words of a `Lexicon` are kept in a table, from which those of a text are
-    taken in one step.
-
-    # Parameters
-
-    namespace : `str`
-        The vocabulary namespace.
-    output_name : `str`
-        The name of the tensor, which is the name of an argument of the token embedder.
-    row_shape : `Tuple[int, ...]`, optional (default = `()`)
-        The shape of the indices of one word.
-    """
-
-    def __init__(self, namespace: str, output_name: str, row_shape: Tuple[int, ...] = ()) -> None:
-        super().__init__()
-        self._namespace = namespace
-        self.output_name = output_name
-        self._row_shape = row_shape
-        # For tokens that come as a plain list.
-        self._lexicon = Lexicon()
-
-    def _items(self, words: Sequence[str]) -> Iterable[str]:
-        """The vocabulary items of words, with all repetitions."""
-        raise NotImplementedError
-
-    def _make_rows(self, words: Sequence[str], vocabulary: Vocabulary) -> numpy.ndarray:
-        """The indices of each word. Shape: (num_words, ...)"""
-        raise NotImplementedError
-
-    def _settings(self) -> Tuple[Any, ...]:
-        """What the indices depend on, besides word and vocabulary."""
-        raise NotImplementedError
-
-    def count_words(self, words: Sequence[str], counter: Counts) -> None:
-        """Adds the vocabulary items of all words to `counter`."""
-        total = counter[self._namespace]
-        for item, count in Counter(self._items(words)).items():
-            total[item] += count
-
-    def table(self, lexicon: Lexicon, vocabulary: Vocabulary) -> numpy.ndarray:
-        """The indices of all words of a lexicon. Shape: (at least num_words, ...)"""
-        settings = self._settings()
-        vocabulary_size = vocabulary.get_vocab_size(self._namespace)
-        with TABLES_LOCK:
-            table = lexicon.tables.get(settings)
-            if table is None or not table.holds_for(vocabulary, vocabulary_size):
-                make_rows = partial(self._make_rows, vocabulary=vocabulary)
-                table = lexicon.tables[settings] = WordTable(make_rows, vocabulary, vocabulary_size)
-            return table.rows(lexicon.words)
-
-    @overrides
-    def count_vocab_items(self, token: Token, counter: Counts) -> None:
-        self.count_words([token.ensure_text()], counter)
-
-    @overrides(check_signature=False)
-    def tokens_to_indices(  # type: ignore[override]
-        self, tokens: Sequence[Token], vocabulary: Vocabulary
-    ) -> Dict[str, numpy.ndarray]:
-        if isinstance(tokens, TextTokens):
-            lexicon, word_numbers = tokens.lexicon, tokens.word_numbers
-        else:
-            if len(self._lexicon) >= _MAX_WORDS:
-                self._lexicon = Lexicon()
-            lexicon = self._lexicon
-            word_numbers = lexicon.numbers(token.ensure_text() for token in tokens)
-        return {self.output_name: self.table(lexicon, vocabulary).take(word_numbers, axis=0)}
-
-    @overrides
-    def get_empty_token_list(self) -> IndexedTokenList:
-        return {self.output_name: []}
-
-    @overrides
-    def as_padded_tensor_dict(
-        self, tokens: IndexedTokenList, padding_lengths: Dict[str, int]
-    ) -> Dict[str, torch.Tensor]:
-        num_tokens = padding_lengths[self.output_name]
-        indices = tokens[self.output_name][:num_tokens]
-        # Shape: (num_tokens, ...)
-        padded = numpy.zeros((num_tokens, *self._row_shape), dtype=numpy.int64)
-        if len(indices):
-            padded[: len(indices)] = indices
-        return {self.output_name: torch.from_numpy(padded)}
-
-
-class WordTable(RowTable):
-    """
-    What a `WordIndexer` has found for the words of a `Lexicon`. It holds for a vocabulary at the size that it had.
-    """
-
-    def __init__(
-        self,
-        make_rows: Callable[[Sequence[str]], numpy.ndarray],
-        vocabulary: Vocabulary,
-        vocabulary_size: int,
-    ) -> None:
-        super().__init__(make_rows)
-        self._vocabulary = vocabulary
-        self._vocabulary_size = vocabulary_size
-
-    def holds_for(self, vocabulary: Vocabulary, vocabulary_size: int) -> bool:
-        return self._vocabulary is vocabulary and self._vocabulary_size == vocabulary_size
+def entity_name(number: int) -> str:
+    """The vocabulary entry of an entity."""
+    return f"@@ENTITY{number}@@"
 
 
 @TokenIndexer.register("word_id")
@@ -150,7 +46,7 @@ class WordIdIndexer(WordIndexer):
     """
 
     def __init__(self, namespace: str = "tokens", lowercase_tokens: bool = False) -> None:
-        super().__init__(namespace, output_name="tokens")
+        super().__init__(namespace, output_name="tokens", settings=(lowercase_tokens,))
         self._lowercase_tokens = lowercase_tokens
 
     @overrides
@@ -161,10 +57,6 @@ class WordIdIndexer(WordIndexer):
     def _make_rows(self, words: Sequence[str], vocabulary: Vocabulary) -> numpy.ndarray:
         index_of = partial(vocabulary.get_token_index, namespace=self._namespace)
         return rows_of_words(words, index_of, self._lowercase_tokens)
-
-    @overrides
-    def _settings(self) -> Tuple[Any, ...]:
-        return "word_id", self._namespace, self._lowercase_tokens
 
 
 @TokenIndexer.register("word_characters")
@@ -201,10 +93,6 @@ class WordCharactersIndexer(WordIndexer):
         index_of = partial(vocabulary.get_token_index, namespace=self._namespace)
         return rows_of_characters(words, index_of, self._max_word_length)
 
-    @overrides
-    def _settings(self) -> Tuple[Any, ...]:
-        return "word_characters", self._namespace, self._max_word_length
-
 
 @TokenIndexer.register("word_forms")
 class WordFormsIndexer(WordIndexer):
@@ -230,6 +118,74 @@ class WordFormsIndexer(WordIndexer):
     def _make_rows(self, words: Sequence[str], vocabulary: Vocabulary) -> numpy.ndarray:
         return rows_of_forms(words)
 
+
+@TokenIndexer.register("cloze_words")
+class ClozeWordsIndexer(WordIndexer):
+    """
+    One number for each word of a cloze question, like AllenNLP's `single_id`, with vocabulary entries
+    for the anonymous entities: `@@ENTITY0@@`, `@@ENTITY1@@`, ... and `@@PLACEHOLDER@@`.
+
+    They are in every vocabulary that this indexer counts for, whatever `min_count` says. No word of a
+    text becomes one of them, since words are lower-cased, and no file of word vectors has a row for
+    them, so their vectors are always trained.
+
+    The entity of a token stands in its `ent_type_`; its text is the same for all entities, so that no
+    other indexer (`word_characters`) can tell one from another.
+
+    Registered as a `TokenIndexer` with name "cloze_words".
+
+    # Parameters
+
+    namespace : `str`, optional (default = `"tokens"`)
+    num_entities : `int`, optional (default = `600`)
+        How many names there are to give to the entities of a question; the authors have 600, and the
+        richest article of CNN has 527 entities. (If a question has more, some share a name.)
+    """
+
+    def __init__(self, namespace: str = "tokens", num_entities: int = 600) -> None:
+        if num_entities < 1:
+            raise ConfigurationError(f"num_entities must be 1 or more, not {num_entities}")
+        names = [PLACEHOLDER_NAME, *map(entity_name, range(num_entities))]
+        super().__init__(namespace, "tokens", first_words=names)
+        self._num_entities = num_entities
+        self._names = frozenset(names)
+
     @overrides
-    def _settings(self) -> Tuple[Any, ...]:
-        return ("word_forms",)
+    def words(self, tokens: Sequence[Token]) -> List[str]:
+        return [token.ent_type_ or token.ensure_text().lower() for token in tokens]
+
+    @overrides
+    def count_words(self, words: Sequence[str], counter: Counts) -> None:
+        super().count_words([word for word in words if word not in self._names], counter)
+        counts = counter[self._namespace]
+        # Every question has a placeholder.
+        if PLACEHOLDER_NAME in words and PLACEHOLDER_NAME not in counts:
+            counts.update(dict.fromkeys(self._first_words, _ALWAYS))
+
+    def entity_rows(self, vocabulary: Vocabulary) -> torch.Tensor:
+        """The index of each name of an entity. Shape: (num_entities,)"""
+        table = self.table(self._lexicon, vocabulary)
+        return torch.from_numpy(table[1 : 1 + self._num_entities]).long()
+
+    @overrides
+    def _items(self, words: Sequence[str]) -> Iterable[str]:
+        return words
+
+    @overrides
+    def _make_rows(self, words: Sequence[str], vocabulary: Vocabulary) -> numpy.ndarray:
+        known = vocabulary.get_token_to_index_vocabulary(self._namespace)
+        for word in words:
+            if word in self._names and word not in known:
+                raise ConfigurationError(
+                    f"the vocabulary lacks {word!r} in the namespace {self._namespace!r}: it must be "
+                    "made from instances of the reader 'bidaf_cloze' with the indexer 'cloze_words' and "
+                    f"'num_entities' of at least {self._num_entities}, and without "
+                    "'only_include_pretrained_words'"
+                )
+        # Shape: (num_words,)
+        return _indices(words, vocabulary, self._namespace)
+
+
+def _indices(items: Iterable[str], vocabulary: Vocabulary, namespace: str) -> numpy.ndarray:
+    indices = [vocabulary.get_token_index(item, namespace) for item in items]
+    return numpy.array(indices, dtype=numpy.int32)

@@ -12,8 +12,8 @@ from allennlp.data.tokenizers import WhitespaceTokenizer
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers import BidafSquadReader
-from bidaf_plugin.data.dataset_readers.squad_json import Answer
-from bidaf_plugin.training.metrics.squad_em_and_f1 import exact_match
+from bidaf_plugin.data.dataset_readers.squad_json import GoldAnswer
+from bidaf_plugin.training.metrics import exact_match
 from tests.helpers import REAL_DATA, SAMPLE_V2, TINY_SQUAD, as_tensors, needs_real_data
 
 
@@ -68,10 +68,10 @@ class TestBidafSquadReader:
 
     def test_own_text_may_have_answers(self) -> None:
         reader = BidafSquadReader()
-        instance = reader.text_to_instance("Who?", "It was Ada.", "x", [Answer("Ada", 7)])
+        instance = reader.text_to_instance("Who?", "It was Ada.", "x", [GoldAnswer("Ada", 7)])
         assert instance["answer_spans"].array.tolist() == [[2, 2]]
         with pytest.raises(DataError, match="not inside"):
-            reader.text_to_instance("Who?", "It was Ada.", "x", [Answer("Bob", 70)])
+            reader.text_to_instance("Who?", "It was Ada.", "x", [GoldAnswer("Bob", 70)])
 
     def test_impossible_questions_are_told_from_those_without_known_answers(self) -> None:
         instances = list(BidafSquadReader().read(SAMPLE_V2))
@@ -91,7 +91,9 @@ class TestBidafSquadReader:
 
     def test_an_answer_inside_a_word_takes_the_whole_word(self) -> None:
         instance = BidafSquadReader().text_to_instance(
-            "?", "He was the fourteenth king", answers=[Answer("fourteen", 11), Answer(" king", 21)]
+            "?",
+            "He was the fourteenth king",
+            answers=[GoldAnswer("fourteen", 11), GoldAnswer(" king", 21)],
         )
         assert span_texts(instance) == ["fourteenth", "king"]
 
@@ -136,7 +138,9 @@ class TestBidafSquadReader:
         assert batch["passage"]["tokens"]["tokens"].shape == (5, num_tokens)
         assert batch["passage"]["token_characters"]["token_characters"].dim() == 3
         # The same by hand.
-        by_hand = reader.text_to_instance("Who?", "It was Ada, and Bob.", None, [Answer("Bob", 16)])
+        by_hand = reader.text_to_instance(
+            "Who?", "It was Ada, and Bob.", None, [GoldAnswer("Bob", 16)]
+        )
         assert "Bob" in span_texts(by_hand)[0]
 
     def test_a_tokenizer_that_changes_words_is_refused(self) -> None:

@@ -26,10 +26,9 @@ TEXTS = [
 def windowed_field(
     words: List[str], windows: List[Tuple[int, int]], indexers: Optional[Dict[str, TokenIndexer]]
 ) -> WindowedTextField:
-    distinct = list(dict.fromkeys(words))
     return WindowedTextField(
-        [Token(word) for word in distinct],
-        numpy.array([distinct.index(word) for word in words]),
+        words,
+        {word: Token(word) for word in words},
         numpy.array(windows, dtype=numpy.int64).reshape(-1, 2),
         indexers,
     )
@@ -100,6 +99,7 @@ class TestWindowedTextField:
 
     def test_the_text_is_there(self) -> None:
         field = windowed_field(["a", "b", "a"], [], None)
+        assert field.word_numbers.tolist() == [0, 1, 0]
         assert [token.text for token in field.tokens] == ["a", "b", "a"]
         assert len(field) == 3
         assert field.human_readable_repr() == ["a", "b", "a"]

@@ -26,9 +26,7 @@ def instances_with(
             {
                 "question": TextField([Token("w")] * question_length),
                 "passage": WindowedTextField(
-                    [Token("w")],
-                    numpy.zeros(length, dtype=numpy.int64),
-                    numpy.array([(0, length)] * windows),
+                    ["w"] * length, {"w": Token("w")}, numpy.array([(0, length)] * windows)
                 ),
             }
         )

@@ -6,7 +6,7 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.data import Token, Vocabulary
 
 from bidaf_plugin.data.dataset_readers import BidafClozeReader
-from bidaf_plugin.data.token_indexers import ClozeWordsIndexer, cloze_words_indexer
+from bidaf_plugin.data.token_indexers import ClozeWordsIndexer, word_indexer
 from bidaf_plugin.modules.token_embedders import FixedAndTrainedEmbedder
 from tests.cloze_helpers import TINY_CLOZE
 
@@ -34,7 +34,7 @@ class TestClozeWordsIndexer:
         vocab = Vocabulary(counter={"tokens": _counts(2, "met")})
         indexer = ClozeWordsIndexer(num_entities=2)
         indexed = indexer.tokens_to_indices(TOKENS, vocab)
-        assert [vocab.get_token_from_index(index) for index in indexed["tokens"]] == [
+        assert [vocab.get_token_from_index(index) for index in indexed["tokens"].tolist()] == [
             "@@ENTITY1@@",
             "met",
             "@@PLACEHOLDER@@",
@@ -42,18 +42,20 @@ class TestClozeWordsIndexer:
         ]
         padded = indexer.as_padded_tensor_dict(indexed, {"tokens": 6})["tokens"]
         assert padded.dtype == torch.long
-        assert padded.tolist() == [*indexed["tokens"], 0, 0]
+        assert padded.tolist() == [*indexed["tokens"].tolist(), 0, 0]
 
     def test_words_are_not_remembered_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(cloze_words_indexer, "_MAX_WORDS", 10)
+        monkeypatch.setattr(word_indexer, "_MAX_WORDS", 10)
         vocab = Vocabulary(counter={"tokens": _counts(2, "met")})
         indexer = ClozeWordsIndexer(num_entities=2)
-        expected = indexer.tokens_to_indices(TOKENS, vocab)
+        expected = indexer.tokens_to_indices(TOKENS, vocab)["tokens"].tolist()
+        rows = indexer.entity_rows(vocab).tolist()
         for number in range(100):
             tokens = [*TOKENS, Token(f"new{number}")]
-            assert indexer.tokens_to_indices(tokens, vocab)["tokens"][:4] == expected["tokens"]
+            indices = indexer.tokens_to_indices(tokens, vocab)["tokens"].tolist()
+            assert indices[:4] == expected and indexer.entity_rows(vocab).tolist() == rows
             # Those that were there, and those of one text.
-            assert len(indexer._index_of_word) < 10 + len(tokens)
+            assert len(indexer._lexicon) < 10 + len(tokens)
 
     def test_a_changed_vocabulary_is_noticed(self) -> None:
         vocab = Vocabulary(counter={"tokens": _counts(2, "met")})
@@ -68,7 +70,8 @@ class TestClozeWordsIndexer:
         def entry_of_met(*words: str) -> str:
             # Python likes to give it the address of the one before, which is gone.
             vocab = Vocabulary(counter={"tokens": _counts(2, *words)})
-            return vocab.get_token_from_index(indexer.tokens_to_indices(TOKENS, vocab)["tokens"][1])
+            _, index, *_ = indexer.tokens_to_indices(TOKENS, vocab)["tokens"].tolist()
+            return vocab.get_token_from_index(index)
 
         for _ in range(5):
             assert entry_of_met("met", "saw") == "met"

@@ -13,7 +13,7 @@ from bidaf_plugin.data.token_indexers import (
     WordCharactersIndexer,
     WordFormsIndexer,
     WordIdIndexer,
-    word_indexers,
+    word_indexer,
 )
 from bidaf_plugin.data.tokenizers import Lexicon, PtbTokenizer
 from tests.thread_helpers import run_together
@@ -91,7 +91,7 @@ class TestWordIdIndexer:
     def test_its_memory_of_words_is_bounded(
         self, lowercase: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(word_indexers, "_MAX_WORDS", 3)
+        monkeypatch.setattr(word_indexer, "_MAX_WORDS", 3)
         indexer = WordIdIndexer(lowercase_tokens=lowercase)
         vocab = Vocabulary(counter={"tokens": {"b": 1}})
         for text in ["a b", "b c", "d e", "b"]:
