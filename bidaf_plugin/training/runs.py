@@ -100,7 +100,9 @@ def find_variants(arguments: List[str]) -> Dict[str, str]:
         elif os.path.isfile(named):
             paths.append(named)
         else:
-            known = sorted(path.stem for path in Path(find_config(VARIANTS_FOLDER)).glob("*.jsonnet"))
+            known = sorted(
+                path.stem for path in Path(find_config(VARIANTS_FOLDER)).glob("*.jsonnet")
+            )
             raise DataError(
                 f"there is no variant {argument!r}; known are: {', '.join(known) or 'none'}"
             )
