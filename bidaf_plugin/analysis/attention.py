@@ -3,11 +3,13 @@ What a model attends to: the data behind Fig. 3 of
 [Bidirectional Attention Flow](https://arxiv.org/abs/1611.01603).
 """
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy
 from allennlp.data import Instance
+from allennlp.models import Model
 
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.data.dataset_readers.squad_json import GoldAnswer
@@ -106,7 +108,18 @@ def find_attention_of_instances(
     """The same for questions that the dataset reader has read, in one forward pass."""
     for instance in instances:
         predictor._dataset_reader.apply_token_indexers(instance)
-    layers = [module for module in predictor._model.modules() if isinstance(module, BiAttention)]
+    with kept_attention(predictor._model) as kept:
+        outputs = predictor._model.forward_on_instances(instances)
+    return [
+        _attention_of(instance, output, kept[0], row)
+        for row, (instance, output) in enumerate(zip(instances, outputs, strict=True))
+    ]
+
+
+@contextmanager
+def kept_attention(model: Model) -> Iterator[List[AttentionFlowOutput]]:
+    """While it lasts, what the attention layer returns is put into a list. It costs nothing else."""
+    layers = [module for module in model.modules() if isinstance(module, BiAttention)]
     if not layers:
         raise DataError(
             "this model has no attention layer, of which a matrix could be shown: its modelling layer "
@@ -115,13 +128,9 @@ def find_attention_of_instances(
     kept: List[AttentionFlowOutput] = []
     hook = layers[0].register_forward_hook(lambda module, inputs, output: kept.append(output))
     try:
-        outputs = predictor._model.forward_on_instances(instances)
+        yield kept
     finally:
         hook.remove()
-    return [
-        _attention_of(instance, output, kept[0], row)
-        for row, (instance, output) in enumerate(zip(instances, outputs, strict=True))
-    ]
 
 
 def _attention_of(

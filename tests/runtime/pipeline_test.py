@@ -239,6 +239,7 @@ class TestDefinition:
         ):
             top_k, max_answer_len = random.choice([1, 2, 3, 5, 100]), random.choice([1, 2, 5, 15])
             options = {"top_k": top_k, "max_answer_len": max_answer_len}
+            answer: Any
             if number % 3 == 0:
                 answer = asked(question=question, context=context, **options)
             elif number % 3 == 1:
