@@ -179,7 +179,7 @@ def make_text(random: Random, most_words: int) -> str:
 
 
 def check_definition(
-    answers: List[Dict[str, Any]],
+    answers: Any,
     context: str,
     offsets: numpy.ndarray,
     log_probs: Sequence[numpy.ndarray],
@@ -234,12 +234,12 @@ class TestDefinition:
         calls = [(make_text(random, 9), make_text(random, 40)) for _ in range(NUM_CALLS // 2)]
         records = [{"question": question, "passage": context} for question, context in calls]
         distributions = find_distributions(predictor, records)
+        answer: Any
         for number, ((question, context), found) in enumerate(
             zip(calls, distributions, strict=True)
         ):
             top_k, max_answer_len = random.choice([1, 2, 3, 5, 100]), random.choice([1, 2, 5, 15])
             options = {"top_k": top_k, "max_answer_len": max_answer_len}
-            answer: Any
             if number % 3 == 0:
                 answer = asked(question=question, context=context, **options)
             elif number % 3 == 1:
