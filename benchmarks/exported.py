@@ -116,12 +116,12 @@ def _needed(distribution: metadata.Distribution) -> Set[str]:
 
 def score(dev: Path, answers: Answers) -> str:
     """EM and F1 of the questions that were asked."""
-    from bidaf_plugin.analysis.squad_files import read_gold_questions
-
+    from bidaf_plugin.analysis.files import questions_of, read_gold_paragraphs
     from bidaf_plugin.analysis.scores import score_questions, summarize
 
     text_of_id = {answer["id"]: answer["best_span_str"] for answer in answers}
-    questions = [question for question in read_gold_questions(dev) if question.id in text_of_id]
+    paragraphs = read_gold_paragraphs(dev)
+    questions = [question for question in questions_of(paragraphs) if question.id in text_of_id]
     found = summarize(score_questions(questions, text_of_id))
     return f"{found['exact_match']:.2f} / {found['f1']:.2f}"
 

@@ -124,15 +124,11 @@ class TestCommandLine:
             f"tiny-{number}" for number in range(1, 6)
         ]
 
-    def test_include_package_works_from_any_folder(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("options", [[], ["--include-package", "bidaf_plugin"]])
+    def test_the_plugin_is_found_from_any_folder(self, tmp_path: Path, options: List[str]) -> None:
         config = write_config(tmp_path)
-        arguments = ["train", str(config), "-s", str(tmp_path / "run")]
-        without = allennlp(*arguments, "--dry-run", cwd=tmp_path)
-        assert without.returncode != 0
-        with_package = allennlp(
-            *arguments, "--dry-run", "--force", "--include-package", "bidaf_plugin", cwd=tmp_path
-        )
-        assert with_package.returncode == 0, with_package.stderr
+        arguments = ["train", str(config), "-s", str(tmp_path / "run"), "--dry-run", *options]
+        assert_ended_well(allennlp(*arguments, cwd=tmp_path))
 
     @pytest.mark.parametrize("command", ["predict", "evaluate"])
     def test_archives_with_classes_of_ones_own_are_trusted_as_the_error_says(

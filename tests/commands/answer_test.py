@@ -14,7 +14,7 @@ from bidaf_plugin.analysis.files import (
     read_probabilities,
 )
 from bidaf_plugin.analysis.scores import score_questions, summarize
-from bidaf_plugin.archives import load, load_span_predictor
+from bidaf_plugin.archives import load_span_predictor, packaged
 from bidaf_plugin.common.errors import DataError
 from tests.analysis.squad_helpers import question, squad, write
 from tests.commands.helpers import run_action
@@ -172,7 +172,7 @@ class TestAsk:
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        monkeypatch.setattr(load, "PACKAGED", Path(tiny_archive))
+        monkeypatch.setattr(packaged, "PACKAGED", Path(tiny_archive))
         run_action("ask", "Who built it?", PASSAGE)
         assert len(capsys.readouterr().out.splitlines()) == 3
 

@@ -69,7 +69,7 @@ class TestTargets:
         self, name: str, targets: dict[str, Target], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # Else nothing but the first check of many would ever be tried.
-        for mutate in ("mutate_bytes", "mutate_json", "mutate_tar", "_damage_tensors"):
+        for mutate in ("mutate_bytes", "mutate_json", "mutate_tar"):
             monkeypatch.setattr(f"tests.fuzz.targets.{mutate}", lambda random, value: value)
         monkeypatch.setattr("tests.fuzz.targets._damage_a_file", lambda *arguments: None)
         for number in range(2):

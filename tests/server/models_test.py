@@ -20,7 +20,7 @@ class TestLoadModels:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_archive: Path
     ) -> None:
         packaged = tmp_path / "bidaf-squad.tar.gz"
-        monkeypatch.setattr("bidaf_plugin.archives.load.PACKAGED", packaged)
+        monkeypatch.setattr("bidaf_plugin.archives.packaged.PACKAGED", packaged)
         with pytest.raises(DataError, match="no archive is given.*make train"):
             load_models([])
         packaged.write_bytes(tiny_archive.read_bytes())
