@@ -24,7 +24,6 @@ from allennlp.models import Archive, Model, archival
 from allennlp.predictors import Predictor
 
 from bidaf_plugin.archives.config_check import check_config, read_config
-from bidaf_plugin.archives.packaged import PACKAGED as PACKAGED
 from bidaf_plugin.archives.packaged import packaged_archive as packaged_archive
 from bidaf_plugin.archives.size_check import (
     MAX_GROWTH,

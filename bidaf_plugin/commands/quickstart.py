@@ -7,7 +7,7 @@ from collections import Counter
 from math import log
 from typing import Any, Dict, List
 
-from bidaf_plugin.archives.load import PACKAGED
+from bidaf_plugin.archives.packaged import PACKAGED
 from bidaf_plugin.commands.action import Action
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.predictors import SpanPredictor

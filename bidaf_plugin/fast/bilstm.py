@@ -24,7 +24,6 @@ _FEW_WORDS = 1024
 # For matrices of every new shape oneDNN compiles code, and keeps it. So there are only a few shapes: matrices
 # have some rows at their end that are not used.
 _ROWS_ARE_MULTIPLES_OF = 64
-_MANY_ROWS_ARE_MULTIPLES_OF = 512
 _FEW_ROWS_ARE_MULTIPLES_OF = 16
 
 
@@ -171,10 +170,7 @@ def _divide(mask: torch.Tensor, is_trained: bool = True) -> List[_Group]:
             members = slice(first, last + 1)
             starts = (ends - lengths)[members] - num_before
             num_words = end - num_before
-            is_large = num_words > 2 * _WORDS_OF_GROUP
-            num_rows = _round_up(
-                num_words, _MANY_ROWS_ARE_MULTIPLES_OF if is_large else _ROWS_ARE_MULTIPLES_OF
-            )
+            num_rows = _round_up(num_words, _ROWS_ARE_MULTIPLES_OF)
             groups.append(
                 _Group(
                     passages[members], lengths[members], starts, num_words, num_rows, mask.size(1)

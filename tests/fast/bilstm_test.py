@@ -306,8 +306,8 @@ class TestTermsAndDropout:
         torch.testing.assert_close(output, expected)
 
     def test_nothing_is_saved_where_nothing_else_would_be_left(self) -> None:
-        taken = [take(torch.randn(1, 6, 3), torch.zeros(5, dtype=torch.long)) for _ in range(1)]
-        terms = [*taken, torch.randn(5, 1, 3)]
+        taken = take(torch.randn(1, 6, 3), torch.zeros(5, dtype=torch.long))
+        terms = [taken, torch.randn(5, 1, 3)]
         saved = bilstm._save_products(terms, torch.ones(40, 6), self.mask)
         assert saved.terms is terms and saved.shared is None
 
