@@ -354,6 +354,10 @@ class _BiLstm(torch.autograd.Function):
             saved = _save_products(terms, input_weight, mask)
         inputs = _Inputs(saved.terms, dropout_mask)
         groups = _divide(mask, is_trained)
+        weight = saved.input_weight
+        if not is_trained and len(groups) > 1:
+            packed_weight = pack(weight)
+            weight = weight if packed_weight is None else packed_weight
         # Shape: (batch_size, length, 2 * hidden_size)
         outputs = terms[0].new_empty(*mask.shape, 2 * hidden_size)
         kept = []
@@ -361,7 +365,7 @@ class _BiLstm(torch.autograd.Function):
         for group in groups:
             # The kernel makes the gates of what the input contributes to them, in the same place.
             # Shape: (num_rows, 2 * 4 * hidden_size)
-            gates = _linear(inputs.gather(group), saved.input_weight, bias, factor_type)
+            gates = _linear(inputs.gather(group), weight, bias, factor_type)
             saved.add_mixtures(gates, group)
             # Shape: (num_words, 2 * hidden_size)
             cells = outputs.new_empty(group.num_words, 2 * hidden_size) if is_trained else None

@@ -12,7 +12,6 @@ import torch
 from allennlp.data import TextFieldTensors
 
 _MULTIPLIER = 6364136223846793005  # of Knuth's linear congruential generator
-_INCREMENT = 1442695040888963407
 # For every new number of words oneDNN compiles code, and keeps it.
 _WORDS_ARE_MULTIPLES_OF = 32
 
@@ -76,10 +75,8 @@ def find_distinct_rows(rows: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
     # Comparing one number per row instead of whole rows is what makes this cheap.
     # Shape: (size,)
     weights = rows.new_full((rows.size(1),), _MULTIPLIER).cumprod(0)
-    # Shape: (num_rows, size)
-    mixed = rows * _MULTIPLIER + _INCREMENT
     # Shape: (num_rows,)
-    hashes = ((mixed ^ (mixed >> 29)) * weights).sum(dim=1)
+    hashes = (rows * weights).sum(dim=1)
     # Shape: (num_distinct,) and (num_rows,)
     distinct, kinds = hashes.unique(return_inverse=True)
     # Shape: (num_distinct,)

@@ -75,4 +75,4 @@ class CharacterCnnEncoder(Seq2VecEncoder):
         features = self._convolution(padded).masked_fill_(mask.unsqueeze(1) == 0, 0.0)
         # The largest of the ReLUs is the ReLU of the largest, which is cheaper.
         # Shape: (num_words, num_filters)
-        return torch.relu(features.max(dim=-1).values)
+        return torch.relu(features.amax(dim=-1))

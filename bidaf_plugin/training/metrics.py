@@ -166,7 +166,7 @@ def best_over_answers(
     score: Callable[[str, str], float], prediction: str, answers: Sequence[str]
 ) -> float:
     """The score against the gold answer that suits the prediction best."""
-    return max((score(prediction, answer) for answer in answers), default=0.0)
+    return max((score(prediction, answer) for answer in set(answers)), default=0.0)
 
 
 @Metric.register("squad_em_and_f1")

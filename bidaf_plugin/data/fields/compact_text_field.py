@@ -85,8 +85,12 @@ class SharedTextField(CompactTextField):
 
     __slots__: List[str] = []
 
-    # The questions of a paragraph follow each other, so the counts of one field are enough to keep.
+    # The questions of a paragraph follow each other, in files and in evaluation also in batches, so what was
+    # made of one field is enough to keep.
     _latest_counts: ClassVar[Tuple[Optional["SharedTextField"], Counts]] = (None, {})
+    _latest_tensors: ClassVar[
+        Tuple[Optional["SharedTextField"], Dict[str, int], TextFieldTensors]
+    ] = (None, {}, {})
 
     @overrides
     def count_vocab_items(self, counter: Counts) -> None:
@@ -99,8 +103,17 @@ class SharedTextField(CompactTextField):
 
     @overrides
     def index(self, vocab: Vocabulary) -> None:
+        SharedTextField._latest_tensors = (None, {}, {})
         if self._vocab is not vocab:
             super().index(vocab)
+
+    @overrides
+    def as_tensor(self, padding_lengths: Dict[str, int]) -> TextFieldTensors:
+        field, lengths, tensors = SharedTextField._latest_tensors
+        if field is not self or lengths != padding_lengths:
+            tensors = super().as_tensor(padding_lengths)
+            SharedTextField._latest_tensors = (self, padding_lengths, tensors)
+        return tensors
 
 
 def count_items(
