@@ -74,7 +74,7 @@ FIGURE_3 := 56be4db0acb8001400a502ee,57337ddc4776f41900660bba
 paper: install-tools  ## Table 2, Figures 2 and 3 and the sheet for Table 4 of the packaged model (10 minutes)
 	@test -n "$(DEV)" || { echo "BIDAF_DATA must name a folder with squad/dev-v1.1.json"; exit 1; }
 	@mkdir -p build/paper results/paper
-	@$(BIN)/allennlp bidaf answer $(MODEL) $(DEV) --n-best 10 -o build/paper/predictions.json
+	@$(BIN)/allennlp bidaf answer $(MODEL) $(DEV) -o build/paper/predictions.json
 	@$(BIN)/allennlp bidaf neighbors $(MODEL) $(DEV) --occurrences --seed 1 -o build/paper
 	@$(BIN)/allennlp bidaf tsne $(MODEL) $(DEV) -o build/paper
 	@$(BIN)/allennlp bidaf compare $(DEV) $(BASELINE) build/paper/predictions.json --names Baseline BiDAF \
