@@ -79,7 +79,8 @@ paper: install-tools  ## Table 2, Figures 2 and 3 and the sheet for Table 4 of t
 	@$(BIN)/allennlp bidaf tsne $(MODEL) $(DEV) -o build/paper
 	@$(BIN)/allennlp bidaf compare $(DEV) $(BASELINE) build/paper/predictions.json --names Baseline BiDAF \
 		-o build/paper > build/paper/comparison.txt
-	@$(BIN)/allennlp bidaf attention $(MODEL) --data $(DEV) --ids $(FIGURE_3) --threshold 0.3 -o build/paper
+	@$(BIN)/allennlp bidaf attention $(MODEL) --data $(DEV) --ids $(FIGURE_3) --threshold 0.3 --whole-passage \
+		-o build/paper
 	@$(BIN)/allennlp bidaf errors $(DEV) build/paper/predictions.json -n 50 --seed 1 -o build/paper/errors
 	@cd build/paper && for extension in png svg; do \
 		cp tsne.$$extension ../../results/paper/figure2a.$$extension; \
@@ -90,7 +91,7 @@ paper: install-tools  ## Table 2, Figures 2 and 3 and the sheet for Table 4 of t
 		done; done
 	@cp build/paper/neighbors.md results/paper/table2.md
 	@cp build/paper/neighbors.csv results/paper/table2.csv
-	@cp build/paper/comparison.txt results/paper/figure2.txt
+	@grep -v '^wrote ' build/paper/comparison.txt > results/paper/figure2.txt
 	@cd results/paper && test ! -f table4-judged.csv || \
 		$(abspath $(BIN))/allennlp bidaf errors --read table4-judged.csv > table4.txt
 
