@@ -63,6 +63,38 @@ MINUTES ?= 180
 reproduce: install  ## Train the paper's model on SQuAD for MINUTES (180); run again to go on
 	@$(BIN)/allennlp bidaf reproduce --minutes $(MINUTES)
 
+# What the paper shows of its model, of MODEL, from the data in BIDAF_DATA: results/paper. What else is written, with
+# passages in it, is in build/paper: the pages of attention, and errors/errors.html, the sheet for Table 4. Filled, it
+# comes to results/paper/table4-judged.csv.
+MODEL ?= pretrained/bidaf-squad.tar.gz
+DEV = $(firstword $(wildcard $(BIDAF_DATA)/squad/dev-v1.1.json $(BIDAF_DATA)/squad/dev-v1.1.json.gz))
+BASELINE = $(BIDAF_DATA)/squad/predictions/logistic-regression-baseline.json.gz
+FIGURE_3 := 56be4db0acb8001400a502ee,57337ddc4776f41900660bba
+.PHONY: paper
+paper: install-tools  ## Table 2, Figures 2 and 3 and the sheet for Table 4 of the packaged model (10 minutes)
+	@test -n "$(DEV)" || { echo "BIDAF_DATA must name a folder with squad/dev-v1.1.json"; exit 1; }
+	@mkdir -p build/paper results/paper
+	@$(BIN)/allennlp bidaf answer $(MODEL) $(DEV) -o build/paper/predictions.json
+	@$(BIN)/allennlp bidaf neighbors $(MODEL) $(DEV) --occurrences --seed 1 -o build/paper
+	@$(BIN)/allennlp bidaf tsne $(MODEL) $(DEV) -o build/paper
+	@$(BIN)/allennlp bidaf compare $(DEV) $(BASELINE) build/paper/predictions.json --names Baseline BiDAF \
+		-o build/paper > build/paper/comparison.txt
+	@$(BIN)/allennlp bidaf attention $(MODEL) --data $(DEV) --ids $(FIGURE_3) --threshold 0.3 --whole-passage \
+		-o build/paper
+	@$(BIN)/allennlp bidaf errors $(DEV) build/paper/predictions.json -n 50 --seed 1 -o build/paper/errors
+	@cd build/paper && for extension in png svg; do \
+		cp tsne.$$extension ../../results/paper/figure2a.$$extension; \
+		cp venn.$$extension ../../results/paper/figure2b.$$extension; \
+		cp first_words.$$extension ../../results/paper/figure2c.$$extension; \
+		number=1; for id in $$(echo $(FIGURE_3) | tr , ' '); do \
+			cp $$id.$$extension ../../results/paper/figure3-$$number.$$extension; number=$$((number + 1)); \
+		done; done
+	@cp build/paper/neighbors.md results/paper/table2.md
+	@cp build/paper/neighbors.csv results/paper/table2.csv
+	@grep -v '^wrote ' build/paper/comparison.txt > results/paper/figure2.txt
+	@cd results/paper && test ! -f table4-judged.csv || \
+		$(abspath $(BIN))/allennlp bidaf errors --read table4-judged.csv > table4.txt
+
 .PHONY: lint
 lint: install-tools  ## Check style and types
 	@$(BIN)/black --check --quiet $(SOURCES) || { $(BIN)/black --diff --quiet $(SOURCES); exit 1; }

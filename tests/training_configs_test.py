@@ -11,6 +11,7 @@ from allennlp.commands.train import TrainModel, train_model
 from allennlp.common import Params
 from allennlp.data import BatchSampler
 from allennlp.predictors import Predictor
+from allennlp.training.learning_rate_schedulers import LearningRateScheduler
 
 from bidaf_plugin.modules import FixedAndTrainedEmbedder
 from tests.analysis.squad_helpers import PASSAGE, question, squad, write
@@ -124,6 +125,25 @@ class TestTrainingConfigs:
         assert params["dataset_reader"]["window"] == 19
         assert params["model"]["output_layer"]["type"] == "cloze"
         assert "distributed" not in params
+
+    def test_the_recipe_for_small_cloze_data_lowers_the_learning_rate_when_nothing_is_gained(
+        self,
+    ) -> None:
+        lib = ROOT / "training_configs" / "lib"
+        source = f"(import '{lib}/cloze.libsonnet') + (import '{lib}/cloze_recipe.libsonnet')"
+        params = Params(json.loads(_jsonnet.evaluate_snippet("recipe", source))["trainer"])
+        parameter = torch.nn.Parameter(torch.zeros(1))
+        optimizer = torch.optim.Adam([parameter], lr=params["optimizer"]["lr"])
+        scheduler = LearningRateScheduler.from_params(
+            params["learning_rate_scheduler"], optimizer=optimizer
+        )
+        rates = []
+        # A start as late as the third epoch has the whole learning rate.
+        for accuracy in (30.0, 31.0, 60.0, 59.0, 61.0):
+            scheduler.step(accuracy)
+            rates.append(optimizer.param_groups[0]["lr"])
+        assert rates == pytest.approx([0.002, 0.002, 0.002, 0.0006, 0.0006])
+        assert params["patience"] > 1
 
     def test_processes_share_a_batch_of_cloze_questions(self) -> None:
         params = tiny_cloze_params("batch_size:: 48, distributed: { cuda_devices: [-1, -1] }")

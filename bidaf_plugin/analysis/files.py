@@ -100,6 +100,13 @@ def read_predictions(path: Path) -> Dict[str, str]:
     return predictions
 
 
+def read_answers(path: Path, paragraphs: Sequence[Paragraph]) -> Dict[str, str]:
+    """Likewise, or the first answers of a file of n-best lists."""
+    if is_nbest_file(path):
+        return first_answers(path, read_nbest(path), passages_of(paragraphs))
+    return read_predictions(path)
+
+
 def read_probabilities(path: Path) -> Dict[str, float]:
     """The no-answer probabilities by question id, in the order of the file."""
     probabilities = _read_object(path, "{question id: probability}")

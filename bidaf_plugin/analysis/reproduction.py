@@ -7,7 +7,7 @@ import os
 import platform
 from datetime import timedelta
 from importlib.metadata import version
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 import torch
 
@@ -144,6 +144,18 @@ Official scores on all {facts['questions']:,} questions, with the weights (movin
 
 ![EM and F1 by step](curve.png)
 """
+
+
+def write_finished(runs: str, folder: Optional[str]) -> str:
+    """The table of finished runs beside the paper's; variants.md, .png and .svg if there is a folder for them."""
+    found = variants.read_finished_runs(runs)
+    table = variants.format_variants(found, PAPER_SCORES)
+    if folder is not None:
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, "variants")
+        write_atomically(f"{path}.md", table)
+        variants.plot_finished(found, PAPER_SCORES, path)
+    return table
 
 
 def write_comparison(folder: str, names: List[str]) -> str:

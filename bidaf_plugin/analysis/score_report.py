@@ -8,15 +8,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 import numpy
 from numpy.typing import ArrayLike
 
-from bidaf_plugin.analysis.files import (
-    first_answers,
-    is_nbest_file,
-    passages_of,
-    questions_of,
-    read_nbest,
-    read_predictions,
-    read_probabilities,
-)
+from bidaf_plugin.analysis.files import questions_of, read_answers, read_probabilities
 from bidaf_plugin.analysis.formats import align_columns
 from bidaf_plugin.analysis.scores import (
     Group,
@@ -60,10 +52,7 @@ def score_file(
     version 2.0 there may be no-answer probabilities: questions with one above the threshold count as answered
     with the empty string.
     """
-    if is_nbest_file(file):
-        predictions = first_answers(file, read_nbest(file), passages_of(paragraphs))
-    else:
-        predictions = read_predictions(file)
+    predictions = read_answers(file, paragraphs)
     questions = questions_of(paragraphs)
     scores = score_questions(questions, predictions)
     best_thresholds: Dict[str, float] = {}

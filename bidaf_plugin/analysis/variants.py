@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 from matplotlib import colormaps
 
-from bidaf_plugin.analysis.figures import draw_curves, new_figure, save_figure
+from bidaf_plugin.analysis.figures import COLORS, draw_curves, new_figure, save_figure
 from bidaf_plugin.analysis.formats import markdown_table
 from bidaf_plugin.analysis.training_run import metric_label, read_run
 from bidaf_plugin.archives.config_check import read_plain_json
@@ -167,6 +167,44 @@ def format_variants(runs: Mapping[str, List[Scores]], paper: Mapping[str, Scores
             f"{_STANDARD_DEVIATIONS:g} times as much are called larger than chance."
         )
     return markdown_table(rows, numbers=(1, 2, 3, 4, 5, 7, 8)) + f"\n{note}\n"
+
+
+def plot_finished(
+    runs: Mapping[str, List[Scores]], paper: Mapping[str, Scores], path: str
+) -> List[str]:
+    """The paper's variants beside our runs, as `path`.png and `path`.svg: a dot for each seed."""
+    names = sorted(paper, key=lambda name: paper[name][1])
+    labels = [f"{name.replace('_', ' ')}{'' if name in runs else ' (missing)'}" for name in names]
+    figure = new_figure(9, 1.2 + 0.3 * len(names))
+    (all_axes,) = figure.subplots(1, 2, sharey=True, squeeze=False)
+    for column, (axes, title) in enumerate(zip(all_axes, ("EM", "F1"), strict=True)):
+        papers = [paper[name][column] for name in names]
+        ours = [(run[column], row) for row, name in enumerate(names) for run in runs.get(name, [])]
+        marks: Dict[str, Any] = {"linestyle": "none", "marker": "o", "alpha": 0.8}
+        axes.plot(
+            papers,
+            range(len(names)),
+            color="#646A73",
+            markerfacecolor="none",
+            label="the paper",
+            **marks,
+        )
+        axes.plot(
+            *zip(*ours, strict=True) if ours else ((), ()),
+            color=COLORS[0],
+            label="ours, each seed",
+            **marks,
+        )
+        axes.set_xlabel(f"{title}, percent")
+        axes.grid(alpha=0.3)
+    all_axes[0].set_yticks(range(len(names)), labels)
+    figure.legend(
+        *all_axes[0].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=2,
+        frameon=False,
+    )
+    return save_figure(figure, path)
 
 
 def _ranks(scores: Dict[str, float]) -> Dict[str, int]:

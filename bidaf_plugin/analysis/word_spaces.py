@@ -3,7 +3,8 @@ The vectors of the words of many texts, in the two spaces that the paper looks i
 each other there: Table 2 of [Bidirectional Attention Flow](https://arxiv.org/abs/1611.01603).
 """
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
+import random
+from typing import Any, Collection, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy
 import torch
@@ -21,6 +22,8 @@ from bidaf_plugin.predictors import SpanPredictor
 # The names of the spaces: what the word embedding layer gives (with characters and highway network),
 # and what the contextual layer gives.
 SPACES = ("word", "contextual")
+# The contextual space, with each occurrence of a word by itself.
+OCCURRENCES = "contextual, each occurrence"
 # Words with padding that are read together, at most.
 _MAX_TOKENS = 8_000
 
@@ -38,11 +41,13 @@ class Neighbor(NamedTuple):
 
 
 class Neighborhood(NamedTuple):
-    """What is closest to a word in one of `SPACES`, the closest first."""
+    """What is closest to a word in one of `SPACES`, or among `OCCURRENCES`, the closest first."""
 
     space: str
     query: str
     neighbors: List[Neighbor]
+    # The question with the occurrence that the word stands for; empty if it stands for all of them.
+    question: str = ""
 
 
 def iterate_vectors(
@@ -99,7 +104,11 @@ def context_of(words: Sequence[str], index: int, width: int = 5) -> str:
 
 
 def find_neighbors(
-    predictor: SpanPredictor, instances: Sequence[Instance], words: Sequence[str], k: int = 10
+    predictor: SpanPredictor,
+    instances: Sequence[Instance],
+    words: Sequence[str],
+    k: int = 10,
+    occurrence_seed: Optional[int] = None,
 ) -> List[Neighborhood]:
     """
     For some query words the `k` closest words of the passages, by cosine, in each of `SPACES`.
@@ -108,9 +117,12 @@ def find_neighbors(
     in no question), each taken with length 1. A word of the passages is as close as the closest of its
     occurrences. Words are cased: "May" is not "may". Of the vectors of all occurrences only the cosines with the
     query words are kept.
+
+    With an `occurrence_seed` a query word stands for one occurrence, drawn with it, and there are the closest
+    `OCCURRENCES` too, among which a word can be several times, as in the paper's table.
     """
     passages = one_per_passage(instances)
-    queries = _find_query_vectors(predictor, instances, passages, words)
+    queries, questions = _find_query_vectors(predictor, instances, passages, words, occurrence_seed)
     lexicon = Lexicon()
     texts = [lexicon.numbers(words_of(passage, "passage")) for passage in passages]
     cosines: Dict[str, List[Any]] = {space: [None] * len(passages) for space in SPACES}
@@ -125,11 +137,14 @@ def find_neighbors(
 
     def make_neighbors(space: str, column: int) -> Iterator[Neighbor]:
         # Shape: (num_occurrences,)
-        of_query = numpy.concatenate([of_passage[:, column] for of_passage in cosines[space]])
+        of_space = cosines["contextual" if space == OCCURRENCES else space]
+        of_query = numpy.concatenate([of_passage[:, column] for of_passage in of_space])
         order = numpy.argsort(-of_query, kind="stable")
-        # Where each word comes for the first time, with the closest of its occurrences.
-        _, firsts = numpy.unique(numbers[order], return_index=True)
-        for row in order[numpy.sort(firsts)[:k]]:
+        if space in SPACES:
+            # Where each word comes for the first time, with the closest of its occurrences.
+            _, firsts = numpy.unique(numbers[order], return_index=True)
+            order = order[numpy.sort(firsts)]
+        for row in order[:k]:
             (passage, index), number = places[row], numbers[row]
             context = context_of(words_of(passages[passage], "passage"), index)
             yield Neighbor(
@@ -137,9 +152,9 @@ def find_neighbors(
             )
 
     return [
-        Neighborhood(space, query, list(make_neighbors(space, column)))
+        Neighborhood(space, query, list(make_neighbors(space, column)), questions.get(query, ""))
         for column, query in enumerate(words)
-        for space in SPACES
+        for space in (SPACES if occurrence_seed is None else (*SPACES, OCCURRENCES))
     ]
 
 
@@ -148,44 +163,75 @@ def _find_query_vectors(
     instances: Sequence[Instance],
     passages: Sequence[Instance],
     words: Sequence[str],
-) -> Dict[str, numpy.ndarray]:
-    """The vectors of the query words in each space, shape `(num_queries, dim)`."""
+    occurrence_seed: Optional[int],
+) -> Tuple[Dict[str, numpy.ndarray], Dict[str, str]]:
+    """
+    The vectors of the query words in each space, shape `(num_queries, dim)`, and of those that stand for one
+    occurrence the text in which it is.
+    """
     asked = {word for one in instances for word in words_of(one, "question")}
     known = asked.union(word for one in passages for word in words_of(one, "passage"))
     for word in words:
         if word not in known:
             raise DataError(f"the word {word!r} is in none of the questions and passages")
     sums: Dict[Tuple[str, str], Any] = {}
+    texts: Dict[str, str] = {}
     for field_name, candidates, wanted in (
         ("question", instances, asked.intersection(words)),
         ("passage", passages, set(words) - asked),
     ):
-        having = [one for one in candidates if not wanted.isdisjoint(words_of(one, field_name))]
-        for text, vectors in iterate_vectors(predictor, having, field_name):
-            for index, word in enumerate(words_of(having[text], field_name)):
-                if word in wanted:
-                    for space in SPACES:
-                        sums[space, word] = sums.get((space, word), 0) + vectors[space][index]
+        # Of each text the words that count, and where.
+        places: Dict[int, List[Tuple[str, int]]] = {}
+        for word, of_word in _find_places(candidates, field_name, wanted).items():
+            if occurrence_seed is not None:
+                of_word = [random.Random(occurrence_seed).choice(of_word)]
+                ((text, index),) = of_word
+                texts[word] = context_of(words_of(candidates[text], field_name), index, width=30)
+            for text, index in of_word:
+                places.setdefault(text, []).append((word, index))
+        rows = list(places)
+        having = [candidates[text] for text in rows]
+        for row, vectors in iterate_vectors(predictor, having, field_name):
+            for word, index in places[rows[row]]:
+                for space in SPACES:
+                    sums[space, word] = sums.get((space, word), 0) + vectors[space][index]
     # Shape: (num_queries, dim)
     queries = {space: numpy.stack([sums[space, word] for word in words]) for space in SPACES}
-    return {
+    normalized = {
         space: vectors / numpy.linalg.norm(vectors, axis=1, keepdims=True)
         for space, vectors in queries.items()
     }
+    return normalized, texts
+
+
+def _find_places(
+    candidates: Sequence[Instance], field_name: str, wanted: Collection[str]
+) -> Dict[str, List[Tuple[int, int]]]:
+    """Where the words are: in which text, and at which place in it."""
+    places: Dict[str, List[Tuple[int, int]]] = {}
+    for text, one in enumerate(candidates):
+        for index, word in enumerate(words_of(one, field_name)):
+            if word in wanted:
+                places.setdefault(word, []).append((text, index))
+    return places
 
 
 def neighbor_rows(neighborhoods: Sequence[Neighborhood]) -> Iterator[List[Any]]:
     """A row for each neighbour, after the names of the columns."""
     yield ["space", "query", "rank", "word", "cosine", "occurrences", "context"]
-    for space, query, neighbors in neighborhoods:
+    for space, query, neighbors, _ in neighborhoods:
         for rank, neighbor in enumerate(neighbors, start=1):
             yield [space, query, rank, neighbor.word, round(neighbor.cosine, 6), *neighbor[2:]]
 
 
 def format_neighbors(neighborhoods: Sequence[Neighborhood]) -> str:
-    """Table 2, in markdown."""
+    """Table 2, in markdown, with the questions that single occurrences were taken from."""
     rows = [
         [space, query, ", ".join(neighbor.word for neighbor in neighbors)]
-        for space, query, neighbors in neighborhoods
+        for space, query, neighbors, _ in neighborhoods
     ]
-    return markdown_table([["space", "query", "closest words of the passages"], *rows])
+    table = markdown_table([["space", "query", "closest words of the passages"], *rows])
+    questions = {query: question for _, query, _, question in neighborhoods if question}
+    if questions:
+        table += "\n" + markdown_table([["query", "as it stands in"], *questions.items()])
+    return table

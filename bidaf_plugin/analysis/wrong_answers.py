@@ -25,7 +25,17 @@ Span = Tuple[int, int]
 _KINDS = {(False, False): "", (True, False): "right", (False, True): "wrong", (True, True): "both"}
 
 # Of the sheet.
-COLUMNS = ("id", "class", "note", "question", "prediction", "answers", "overlap", "passage")
+COLUMNS = (
+    "id",
+    "class",
+    "note",
+    "judge",
+    "question",
+    "prediction",
+    "answers",
+    "overlap",
+    "passage",
+)
 # How many of 50 wrong answers of the paper's model are of each class, in percent. What the classes mean, with the
 # paper's examples, is in the template of the page.
 ERROR_CLASSES = {
@@ -144,6 +154,7 @@ def sheet_rows(sample: Sequence[AnsweredQuestion]) -> List[Dict[str, str]]:
             "id": item.id,
             "class": IMPRECISE_BOUNDARIES if item.has_overlap else "",
             "note": "",
+            "judge": "",
             "question": item.question,
             "prediction": item.prediction or "",
             "answers": " | ".join(item.answers),
@@ -186,10 +197,17 @@ def sheet_as_html(sample: Sequence[AnsweredQuestion], description: str) -> str:
     )
 
 
-def read_sheet(path: Union[str, PathLike]) -> Dict[str, int]:
+class FilledSheet(NamedTuple):
+    """How many answers are in each class, by its name, and in none yet, by ""; and who says so."""
+
+    counts: Dict[str, int]
+    judges: List[str]
+
+
+def read_sheet(path: Union[str, PathLike]) -> FilledSheet:
     """
-    How many answers of a filled sheet are in each class, by its name, and in none yet, by "". A `DataError` names
-    the line if a class is none of the six. Spreadsheet programs write it with commas, semicolons or tabs.
+    A `DataError` names the line if a class is none of the six. Spreadsheet programs write the sheet with commas,
+    semicolons or tabs.
     """
     try:
         text = read_bytes(path).decode("utf-8-sig")
@@ -200,6 +218,7 @@ def read_sheet(path: Union[str, PathLike]) -> Dict[str, int]:
     if "class" not in (reader.fieldnames or ()):
         raise DataError(f"{path}: expected a CSV file with a column 'class', found {header!r:.80}")
     counts = dict.fromkeys([*ERROR_CLASSES, ""], 0)
+    judges: Dict[str, None] = {}
     try:
         for row in reader:
             value = (row["class"] or "").strip()
@@ -210,13 +229,15 @@ def read_sheet(path: Union[str, PathLike]) -> Dict[str, int]:
                     f"{', '.join(ERROR_CLASSES)} (or 1 to 6)"
                 )
             counts[error_class] += 1
+            judges[(row.get("judge") or "").strip()] = None
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: not CSV ({error})") from error
-    return counts
+    return FilledSheet(counts, [judge for judge in judges if judge])
 
 
-def error_table(counts: Mapping[str, int]) -> str:
+def error_table(sheet: FilledSheet) -> str:
     """The paper's table with the counts beside it."""
+    counts = sheet.counts
     total = sum(counts[name] for name in ERROR_CLASSES)
     rows = [["error type", "answers", "percent", "paper's percent"]]
     for name, paper_percent in ERROR_CLASSES.items():
@@ -224,6 +245,8 @@ def error_table(counts: Mapping[str, int]) -> str:
         rows.append([name, str(counts[name]), percent, str(paper_percent)])
     rows.append(["in all", str(total), "100" if total else "-", "100"])
     table = align_columns(rows)
+    if sheet.judges:
+        table += f"\n\nJudged by {', '.join(sheet.judges)}."
     if counts[""]:
         table += f"\n\n{counts['']:,} answers without a class are not counted."
     return table

@@ -5,7 +5,7 @@ from bidaf_plugin.analysis import answering, files
 from bidaf_plugin.archives.ensemble import check_members, write_ensemble_archive
 from bidaf_plugin.commands.action import Action, add_model_options, add_output
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.common.folders import check_can_be_written
+from bidaf_plugin.common.folders import check_can_be_written, check_folder
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule
 
 _ALL = "all"
@@ -28,12 +28,16 @@ class Ensemble(Action):
     In place of archives there may be files of n-best answers (.nbest.json, plain or gzipped), for the rules
     votes and spans: models that are no longer there can answer together, too.
 
+    --by-number writes what so many of them reach together to FOLDER, as numbers and as a picture, for files of
+    n-best answers: means over choices of models, at most ten for each number.
+
     --archive writes an archive for `allennlp predict` and `allennlp evaluate` with all models in it.
 
     Example: allennlp bidaf ensemble runs/*/model.tar.gz --data dev-v1.1.json -o predictions.json
              allennlp bidaf ensemble a.tar.gz b.tar.gz --data dev-v1.1.json --rule all --one-at-a-time
              allennlp bidaf ensemble a.tar.gz b.tar.gz --archive both.tar.gz
              allennlp bidaf ensemble results/runs/*/predictions.nbest.json.gz --data dev-v1.1.json --rule all
+             allennlp bidaf ensemble results/runs/*/predictions.nbest.json.gz --data dev-v1.1.json --by-number sizes
     """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -45,6 +49,9 @@ class Ensemble(Action):
         parser.add_argument("--rule", default="votes", help="see above, or 'all'")
         parser.add_argument(
             "--one-at-a-time", action="store_true", help="never hold two models in memory"
+        )
+        parser.add_argument(
+            "--by-number", metavar="FOLDER", help="scores by the number of models: see above"
         )
         parser.add_argument("--archive", metavar="ENSEMBLE", help="the archive to write")
         parser.add_argument(
@@ -65,6 +72,12 @@ class Ensemble(Action):
         rules = list(possible) if args.rule == _ALL else [args.rule]
         if is_of_nbest:
             _check_nbest(args)
+        elif args.by_number is not None:
+            raise DataError("--by-number is for files of n-best answers (.nbest.json)")
+        if args.by_number is not None:
+            check_folder(args.by_number)
+        if args.by_number is not None and args.data is None:
+            raise DataError("--by-number needs questions with answers: give them with --data")
         if args.data is None and args.archive is None:
             raise DataError("nothing to do: give the questions with --data, or --archive")
         if args.output is not None and args.data is None:
@@ -93,7 +106,10 @@ def _check_nbest(args: argparse.Namespace) -> None:
 
 def _answer(args: argparse.Namespace, rules: List[str], is_of_nbest: bool) -> None:
     """Shows the scores, if the right answers are known, and writes the predictions."""
-    paragraphs = files.read_paragraphs(args.data)
+    from bidaf_plugin.analysis import ensemble_size
+
+    read = files.read_paragraphs if args.by_number is None else files.read_gold_paragraphs
+    paragraphs = read(args.data)
     if is_of_nbest:
         answers, known = answering.answer_from_nbest(args.archives, paragraphs, rules)
     elif args.output is None and not files.has_gold_answers(paragraphs):
@@ -114,6 +130,9 @@ def _answer(args: argparse.Namespace, rules: List[str], is_of_nbest: bool) -> No
         path = args.output if len(rules) == 1 else files.path_beside(args.output, rule)
         files.write_json(path, predictions)
         print(f"wrote {path}")
+    if args.by_number is not None:
+        by_number = ensemble_size.score_by_number(args.archives, paragraphs, rules)
+        print("wrote " + ", ".join(ensemble_size.write_sizes(by_number, args.by_number)))
     if is_of_nbest and "spans" in rules:
         print(
             f"the files have {known:.1%} of the probability; what is left out counts as 0 in spans"

@@ -114,8 +114,10 @@ class Neighbors(Action):
 
     Spaces are that of the word embedding layer and that of the contextual layer; closeness is the
     cosine. A query word stands for the mean of its occurrences in the questions of DATA, and a word of
-    the passages is as close as the closest of its occurrences. FOLDER gets the table (neighbors.md) and
-    all numbers, with the words around the closest occurrence (neighbors.csv).
+    the passages is as close as the closest of its occurrences. With --occurrences, as in the paper, it
+    stands for one occurrence, drawn with --seed, and the closest occurrences are listed too, among
+    which a word can be several times. FOLDER gets the table (neighbors.md) and all numbers, with the
+    words around the closest occurrence (neighbors.csv).
 
     Example: allennlp bidaf neighbors runs/squad/model.tar.gz dev-v1.1.json
              allennlp bidaf neighbors runs/squad/model.tar.gz dev-v1.1.json --words Who,river -k 5 -o table2
@@ -126,6 +128,17 @@ class Neighbors(Action):
         parser.add_argument("data", help="a SQuAD file, with or without answers")
         parser.add_argument("--words", default=_WORDS, help="with commas between them, cased")
         parser.add_argument("-k", type=int, default=10, help="neighbours of a word")
+        parser.add_argument(
+            "--occurrences",
+            action="store_true",
+            help="single occurrences in place of means over all of them",
+        )
+        parser.add_argument(
+            "--seed",
+            type=int,
+            default=0,
+            help="another seed, another occurrence of the query words",
+        )
         add_output(parser, required=False)
 
     def run(self, args: argparse.Namespace) -> None:
@@ -139,7 +152,8 @@ class Neighbors(Action):
         words = parse_words(args.words)
         predictor = load_span_predictor(args.archive)
         instances = list(predictor._dataset_reader.read(args.data))
-        neighborhoods = word_spaces.find_neighbors(predictor, instances, words, args.k)
+        seed = args.seed if args.occurrences else None
+        neighborhoods = word_spaces.find_neighbors(predictor, instances, words, args.k, seed)
         table = word_spaces.format_neighbors(neighborhoods)
         print(table, end="")
         if args.output is not None:

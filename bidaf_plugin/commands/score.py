@@ -134,12 +134,12 @@ class Errors(Action):
     """
     Draw wrong answers to be sorted into the paper's six classes of errors, and count them.
 
-    DATA is a SQuAD file, PREDICTIONS an official prediction file, {question id: answer}; both may be
-    gzipped. FOLDER gets a sample of the answers that are no exact match, each with its passage and the
+    DATA is a SQuAD file, PREDICTIONS an official prediction file, {question id: answer}, or a file of
+    n-best answers (.nbest.json); both may be gzipped. FOLDER gets a sample of the answers that are no exact match, each with its passage and the
     gold answers: errors.html to read and tick, which lets the filled sheet be downloaded, and
     errors.csv to be filled in a spreadsheet program instead. Answers that overlap with a gold answer
     are marked as having imprecise boundaries already. With --read, a filled sheet makes the paper's
-    table.
+    table, which names those who judged.
 
     Example: allennlp bidaf errors dev-v1.1.json predictions.json -n 50 --seed 1 -o errors
              allennlp bidaf errors --read errors-filled.csv
@@ -161,7 +161,7 @@ class Errors(Action):
 
     def run(self, args: argparse.Namespace) -> None:
         from bidaf_plugin.analysis import wrong_answers
-        from bidaf_plugin.analysis.files import read_gold_paragraphs, read_predictions
+        from bidaf_plugin.analysis.files import read_answers, read_gold_paragraphs
 
         if args.read is not None:
             if args.data is not None or args.output is not None:
@@ -173,8 +173,9 @@ class Errors(Action):
         if args.num_answers < 1:
             raise DataError(f"-n must be at least 1, found {args.num_answers}")
         check_folder(args.output)
+        paragraphs = read_gold_paragraphs(args.data)
         questions = wrong_answers.answered_questions(
-            read_gold_paragraphs(args.data), read_predictions(args.predictions)
+            paragraphs, read_answers(args.predictions, paragraphs)
         )
         wrong = [question for question in questions if question.em < 1]
         if not wrong:

@@ -95,10 +95,11 @@ class Study(Action):
     --finished makes the table of the paper's variants from runs that `allennlp bidaf reproduce` has finished,
     wherever that was, and trains nothing: FOLDER has a folder for each, called by its variant, and further
     seeds with a number behind (bidaf, bidaf-2). What is missing is said, and whether a difference from the
-    paper is larger than that between seeds.
+    paper is larger than that between seeds. With --results it is written there
+    as variants.md, beside a plot (variants.png, .svg).
 
     Example: allennlp bidaf study training_configs/variants -s runs/study --steps 2000
-             allennlp bidaf study --finished results/runs
+             allennlp bidaf study --finished results/runs --results results/paper
              allennlp bidaf study bidaf no_c2q_attention beta_mlp -s runs/small --steps 300
                  -o '{"dataset_reader.max_instances": 8000}'
     """
@@ -113,15 +114,20 @@ class Study(Action):
         parser.add_argument("--steps", type=int, help="training steps per variant")
         parser.add_argument("--finished", metavar="FOLDER", help="finished runs: see above")
         parser.add_argument("--evaluations", type=int, default=5, help="how often each is scored")
+        parser.add_argument(
+            "--results", metavar="FOLDER", help="where the table of --finished and a plot of it go"
+        )
         add_overrides(parser, "all configs")
 
     def run(self, args: argparse.Namespace) -> None:
-        from bidaf_plugin.analysis.reproduction import PAPER_SCORES, write_comparison
-        from bidaf_plugin.analysis.variants import format_variants, read_finished_runs
+        from bidaf_plugin.analysis.reproduction import write_comparison, write_finished
 
+        check_folder(args.results)
         if args.finished is not None:
-            print(format_variants(read_finished_runs(args.finished), PAPER_SCORES))
+            print(write_finished(args.finished, args.results))
             return
+        if args.results is not None:
+            raise DataError("--results is for --finished; a study writes to --serialization-dir")
         if not args.variants or args.serialization_dir is None or args.steps is None:
             raise DataError("give VARIANTS, --serialization-dir and --steps, or --finished")
         if args.steps < 1 or args.evaluations < 1 or args.steps % args.evaluations:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from bidaf_plugin.analysis.variants import format_variants, read_finished_runs
+from bidaf_plugin.analysis.variants import format_variants, plot_finished, read_finished_runs
 from bidaf_plugin.common.errors import DataError
 
 PAPER = {"bidaf": (67.7, 77.3), "beta_mlp": (67.1, 77.0), "alpha_dot": (65.5, 75.5)}
@@ -48,6 +48,16 @@ class TestFinishedRuns:
         (runs / "bidaf-2" / "metrics.json").unlink()
         table = format_variants(read_finished_runs(str(runs)), PAPER)
         assert "-0.30 |" in table and "within chance" not in table and "cannot be told" in table
+
+    def test_the_plot_has_a_row_for_each_variant_of_the_paper(
+        self, runs: Path, tmp_path: Path
+    ) -> None:
+        found = read_finished_runs(str(runs))
+        _, svg = plot_finished(found, PAPER, str(tmp_path / "variants"))
+        picture = Path(svg).read_text()
+        for label in ("bidaf", "beta mlp", "alpha dot (missing)"):
+            assert f"<!-- {label} -->" in picture
+        plot_finished({}, PAPER, str(tmp_path / "nothing"))
 
     def test_bad_input(self, tmp_path: Path) -> None:
         with pytest.raises(DataError, match="no folder of a finished run"):

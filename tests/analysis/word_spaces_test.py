@@ -54,7 +54,7 @@ class TestFindNeighbors:
         of_query = instances if source == "question" else passages
         queries = vectors_by_word(predictor, of_query, source)
         candidates = vectors_by_word(predictor, passages, "passage")
-        for space, name, neighbors in find_neighbors(predictor, instances, [query], 5):
+        for space, name, neighbors, _ in find_neighbors(predictor, instances, [query], 5):
             mean = numpy.sum(queries[space][query], axis=0)
             mean /= numpy.linalg.norm(mean)
             closest = {
@@ -68,6 +68,39 @@ class TestFindNeighbors:
                 assert neighbor.cosine == pytest.approx(closest[neighbor.word], abs=1e-5)
                 assert neighbor.num_occurrences == len(candidates[space][neighbor.word])
                 assert neighbor.word in neighbor.context.split()
+
+    def test_a_single_occurrence_has_occurrences_as_neighbours(self) -> None:
+        predictor = tiny_predictor()
+        instances = read(predictor)
+        passages = [instances[index] for index in (0, 3, 4)]
+        queries = vectors_by_word(predictor, instances, "question")
+        candidates = vectors_by_word(predictor, passages, "passage")
+        seen = set()
+        for seed in range(8):
+            word, contextual, occurrences = find_neighbors(predictor, instances, ["the"], 30, seed)
+            assert [n.word for n in occurrences.neighbors][0] == contextual.neighbors[0].word
+            for neighborhood in (word, contextual):
+                words = [neighbor.word for neighbor in neighborhood.neighbors]
+                assert len(set(words)) == len(words) == 30
+            # One of the occurrences in the questions, and each occurrence in the passages by itself.
+            cosines = [neighbor.cosine for neighbor in occurrences.neighbors]
+            possible = [
+                sorted(
+                    (
+                        float(v @ query)
+                        for found in candidates["contextual"].values()
+                        for v in found
+                    ),
+                    reverse=True,
+                )[:30]
+                for query in queries["contextual"]["the"]
+            ]
+            assert any(numpy.allclose(cosines, expected, atol=1e-5) for expected in possible)
+            words = [neighbor.word for neighbor in occurrences.neighbors]
+            assert len(set(words)) < len(words)
+            assert "the" in contextual.question.split() and word.question == contextual.question
+            seen.add(contextual.question)
+        assert len(seen) > 1
 
     def test_in_the_word_space_a_word_is_its_own_neighbour(self) -> None:
         predictor = tiny_predictor()
@@ -97,6 +130,11 @@ class TestTables:
 
     def test_markdown(self) -> None:
         assert format_neighbors(self.neighborhoods).splitlines()[2] == r"| word | When | when, \| |"
+
+    def test_questions_of_single_occurrences_are_named(self) -> None:
+        (neighborhood,) = self.neighborhoods
+        table = format_neighbors([neighborhood._replace(question="When was it ?")])
+        assert table.splitlines()[-1] == "| When | When was it ? |"
 
     def test_rows(self) -> None:
         header, first, second = neighbor_rows(self.neighborhoods)

@@ -11,6 +11,7 @@ from bidaf_plugin.analysis.wrong_answers import (
     ERROR_CLASSES,
     IMPRECISE_BOUNDARIES,
     AnsweredQuestion,
+    FilledSheet,
     MarkedText,
     Span,
     answered_questions,
@@ -160,6 +161,7 @@ class TestSheet:
         script = """<script>
             document.querySelectorAll("form.card")[1].querySelectorAll("input[type=radio]")[2].click();
             document.querySelector("input[name=note]").value = "- unclear";
+            document.getElementById("judge").value = "Ada Orn";
             const output = document.createElement("pre");
             output.textContent = filledSheet();
             document.body.append(output);
@@ -173,8 +175,9 @@ class TestSheet:
         assert "2 of 2 have a class" in page.texts["span"]
         (content,) = page.texts["pre"]
         (tmp_path / "filled.csv").write_text(content, encoding="utf-8", newline="")
-        counts = read_sheet(tmp_path / "filled.csv")
-        assert list(counts.values()) == [1, 0, 1, 0, 0, 0, 0]
+        sheet = read_sheet(tmp_path / "filled.csv")
+        assert list(sheet.counts.values()) == [1, 0, 1, 0, 0, 0, 0]
+        assert sheet.judges == ["Ada Orn"]
         # A spreadsheet program would compute what begins like a formula.
         first, second = csv.DictReader(io.StringIO(content))
         assert (first["note"], first["prediction"]) == ("'- unclear", "Orn")
@@ -193,8 +196,17 @@ class TestReadSheet:
     def test_what_spreadsheet_programs_write(self, tmp_path: Path, content: str) -> None:
         path = tmp_path / "filled.csv"
         path.write_text(content, encoding="utf-8", newline="")
-        assert list(read_sheet(path).values()) == [2, 0, 1, 0, 0, 0, 1]
-        assert list(read_sheet(path)) == [*ERROR_CLASSES, ""]
+        counts, judges = read_sheet(path)
+        assert list(counts.values()) == [2, 0, 1, 0, 0, 0, 1]
+        assert list(counts) == [*ERROR_CLASSES, ""]
+        assert judges == []
+
+    def test_those_who_judged(self, tmp_path: Path) -> None:
+        path = tmp_path / "filled.csv"
+        path.write_text("class,judge\n1,Ada Orn\n2,\n1,Jon Ber\n3,Ada Orn\n")
+        sheet = read_sheet(path)
+        assert sheet.judges == ["Ada Orn", "Jon Ber"]
+        assert "Judged by Ada Orn, Jon Ber." in error_table(sheet)
 
     @pytest.mark.parametrize(
         "content, message",
@@ -224,7 +236,7 @@ class TestReadSheet:
 class TestErrorTable:
     def test_counts_beside_the_paper_s_percentages(self) -> None:
         counts = dict(zip(ERROR_CLASSES, [10, 5, 5, 0, 0, 0], strict=True))
-        table = error_table({**counts, "": 3})
+        table = error_table(FilledSheet({**counts, "": 3}, []))
         rows: List[List[str]] = [line.split() for line in table.splitlines()]
         assert rows[1] == ["Imprecise", "answer", "boundaries", "10", "50", "50"]
         assert rows[2][-3:] == ["5", "25", "28"]
@@ -232,7 +244,7 @@ class TestErrorTable:
         assert table.endswith("3 answers without a class are not counted.")
 
     def test_an_empty_sheet(self) -> None:
-        table = error_table(dict.fromkeys([*ERROR_CLASSES, ""], 0))
+        table = error_table(FilledSheet(dict.fromkeys([*ERROR_CLASSES, ""], 0), []))
         assert "not counted" not in table and table.splitlines()[-1].split()[2:] == [
             "0",
             "-",

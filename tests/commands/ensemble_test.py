@@ -77,7 +77,10 @@ class TestEnsemble:
             write_nbest(path, find_best_spans(load_span_predictor(member), paragraphs))
         of_models, of_files = tmp_path / "models.json", tmp_path / "files.json"
         run(monkeypatch, *tiny_members, "--data", TINY_SQUAD, "-o", of_models)
-        run(monkeypatch, *files, "--data", TINY_SQUAD, "-o", of_files)
+        run(
+            monkeypatch, *files, "--data", TINY_SQUAD, "-o", of_files, "--by-number", tmp_path / "n"
+        )
+        assert (tmp_path / "n" / "models.png").exists()
         assert json.loads(of_files.read_text()) == json.loads(of_models.read_text())
         capsys.readouterr()
         run(monkeypatch, *files, "--data", TINY_SQUAD, "--rule", "all")
@@ -92,6 +95,8 @@ class TestEnsemble:
             ),
             ([*files, "--archive", tmp_path / "x.tar.gz"], "--archive is for archives"),
             ([*files], "give the questions with --data"),
+            ([*files, "--by-number", tmp_path], "--by-number needs questions with answers"),
+            ([*tiny_members, "--data", TINY_SQUAD, "--by-number", tmp_path], "for files of n-best"),
         ):
             with pytest.raises(DataError, match=fault):
                 run(monkeypatch, *arguments)

@@ -6,6 +6,11 @@ from overrides import overrides
 
 from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import reverse_within_lengths
 
+try:
+    from bidaf_plugin.fast import dynamic_attention
+except ImportError:  # What is fast can be left out: word by word in torch gives the same.
+    dynamic_attention = None  # type: ignore[assignment]
+
 
 class QuestionAwareEncoder(Seq2SeqEncoder):
     """
@@ -138,6 +143,18 @@ class _DynamicAttentionLstm(torch.nn.Module):
         projected_inputs = self._input_projection(inputs)
         # Shape: (batch_size, question_length, hidden_size)
         projected_question = self._question_projection(encoded_question)
+        if dynamic_attention is not None and dynamic_attention.can_run(inputs):
+            return dynamic_attention.run_direction(
+                inputs,
+                projected_inputs,
+                encoded_question,
+                projected_question,
+                question_mask,
+                self._state_projection,
+                self._scorer,
+                self._cell,
+                self._dropout.p if self.training else 0.0,
+            )
         # Shape: (batch_size, hidden_size) for both
         state = cell_state = inputs.new_zeros(inputs.size(0), self._hidden_size)
         states = []
