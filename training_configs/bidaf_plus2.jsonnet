@@ -5,4 +5,5 @@
   dev_data:: 'https://rajpurkar.github.io/SQuAD-explorer/dataset/dev-v2.0.json',
   no_answer:: true,
   no_answer_summary:: true,
+  num_epochs:: 5,
 }

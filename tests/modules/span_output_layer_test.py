@@ -88,7 +88,9 @@ class TestSpanOutputLayer:
         spans = torch.tensor([[[1, 2]], [[-2, -2]]])
         losses = [
             make_layer(no_answer=True, no_answer_weight=weight)
-            .eval()(self.query_aware[rows], self.modeled[rows], self.mask[rows], spans[rows])["loss"]
+            .eval()(self.query_aware[rows], self.modeled[rows], self.mask[rows], spans[rows])[
+                "loss"
+            ]
             .item()
             for rows, weight in (([0], 3.0), ([1], 3.0), ([0, 1], 3.0), ([0, 1], 1.0))
         ]
@@ -102,13 +104,12 @@ class TestSpanOutputLayer:
         output, plain_output = (
             each(self.query_aware, self.modeled, self.mask) for each in (layer, plain)
         )
-        assert torch.equal(
-            plain_output["no_answer_logits"][0], plain_output["no_answer_logits"][1]
-        )
+        assert torch.equal(plain_output["no_answer_logits"][0], plain_output["no_answer_logits"][1])
         start_probs = output["span_start_logits"].softmax(dim=-1)
         summary = (start_probs.unsqueeze(-1) * self.modeled).sum(dim=1)
         assert layer._no_answer_scorers is not None
-        first, _, last = layer._no_answer_scorers[0]  # type: ignore[misc]
+        scorer: Any = layer._no_answer_scorers[0]
+        first, _, last = scorer
         expected = torch.relu(summary @ first.weight.t() + first.bias) @ last.weight.t()
         torch.testing.assert_close(output["no_answer_logits"][:, :1], expected)
         # Of padding nothing comes in.

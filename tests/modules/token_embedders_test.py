@@ -39,7 +39,10 @@ class TestFixedAndTrainedEmbedder:
         self, vectors: str
     ) -> None:
         vocab = Vocabulary(
-            counter={"tokens": {"cat": 3, "zork": 2, "dog": 1}, "question_tokens": {"dog": 1, "zork": 1}}
+            counter={
+                "tokens": {"cat": 3, "zork": 2, "dog": 1},
+                "question_tokens": {"dog": 1, "zork": 1},
+            }
         )
         embedder = FixedAndTrainedEmbedder(vocab, 2, vectors, tuned_namespace="question_tokens")
         tokens = torch.tensor([[vocab.get_token_index(word) for word in ("cat", "dog", "zork")]])
@@ -51,7 +54,7 @@ class TestFixedAndTrainedEmbedder:
         assert gradient is not None and gradient.sum(dim=1).tolist() == [0, 2, 2]
         # What was learned is loaded without the file and without the namespace.
         with torch.no_grad():
-            embedder.trained += 1
+            embedder.trained.add_(1)
         loaded = FixedAndTrainedEmbedder(self.vocab, 2)
         loaded.load_state_dict(embedder.state_dict())
         assert loaded(tokens)[0, :2].tolist() == [[1, 2], [4, 5]]
