@@ -29,6 +29,10 @@ local experiment = {
   word_embedding:: true,
   exact_match:: false,  // whether the other text has a word: as it is, in lower case, without its ending
   tuned_question_words:: 0,  // so many words, those most frequent in questions, have GloVe vectors that are trained
+  transformer:: null,  // a model of the hub, or a folder, that gives each word a vector, too
+  transformer_dim:: 768,  // the size of these vectors
+  transformer_layers:: 'last',  // or 'mix': a learned sum of all of its layers
+  transformer_trained:: false,
   num_highway_layers:: 2,
   hidden_size:: 100,  // d
   attention:: 'static',  // or 'dynamic': inside the modelling layer
@@ -73,7 +77,8 @@ local experiment = {
   local embedding_dim =
     (if $.character_embedding then $.num_filters else 0)
     + (if $.word_embedding then $.word_dim else 0)
-    + (if $.exact_match then exact_match_dim else 0),
+    + (if $.exact_match then exact_match_dim else 0)
+    + (if $.transformer != null then $.transformer_dim else 0),
   local exact_match_dim = 4,
   local encoding_dim = (if $.projection then 1 else 2) * $.hidden_size,  // 2d: h, u and m
   local query_aware_dim =  // 8d: g
@@ -102,6 +107,11 @@ local experiment = {
     encoding_dim: encoding_dim,
     query_to_context: $.query_to_context,
   },
+  local transformer = {
+    type: 'pretrained_transformer_mismatched',
+    model_name: $.transformer,
+    max_length: 512,  // word pieces that it reads at a time
+  },
   local bilstm(input_size, num_layers=1) =
     {
       type: $.lstm,
@@ -127,6 +137,7 @@ local experiment = {
     token_indexers: {
       [if $.exact_match then 'exact_match']: { type: 'word_forms' },
       [if $.word_embedding then 'tokens']: { type: 'word_id', lowercase_tokens: true },
+      [if $.transformer != null then 'transformer']: transformer,
       [if $.character_embedding then 'token_characters']:
         { type: 'word_characters', max_word_length: 16 },
     },
@@ -184,6 +195,13 @@ local experiment = {
             num_filters: $.num_filters,
             filter_width: $.filter_width,
             dropout: $.dropout,
+          },
+        },
+        [if $.transformer != null then 'transformer']: {
+          type: 'each_text_once',
+          embedder: transformer {
+            train_parameters: $.transformer_trained,
+            last_layer_only: choose('transformer_layers', $.transformer_layers, { last: true, mix: false }),
           },
         },
         [if $.word_embedding then 'tokens']: {
@@ -282,6 +300,10 @@ experiment + {
       for name in ['tuned_question_words']
       if $.word_embedding && $.glove == null
     } + {
+      [name]: 'transformer is null'
+      for name in ['transformer_dim', 'transformer_layers', 'transformer_trained']
+      if $.transformer == null
+    } + {
       [name]: 'no_answer is false'
       for name in ['no_answer_summary', 'no_answer_weight']
       if !$.no_answer
@@ -317,7 +339,7 @@ experiment + {
     ] + [
       'character_embedding and word_embedding are both false: the model would see no words'
       for _ in [0]
-      if !$.character_embedding && !$.word_embedding
+      if !$.character_embedding && !$.word_embedding && $.transformer == null
     ] + [
       "self_attention is %s; it must be one of: false, true, 'inside'" % [$.self_attention]
       for _ in [0]
