@@ -16,6 +16,9 @@ local experiment = {
   max_question_length:: 30,
   max_passage_length:: 400,
 
+  // The share of the training paragraphs that are made harder, by kind: `{ distractor: 0.2 }`.
+  perturbations:: {},
+
   // As in the authors' code, "full-time" is one word of a question and three of a passage. Without it there are
   // three of either, which can be found in the other.
   whole_compounds:: true,
@@ -160,6 +163,7 @@ local experiment = {
     max_question_length: $.max_question_length,
     max_passage_length: $.max_passage_length,
     [if $.tuned_question_words > 0 then 'count_question_words']: true,
+    [if $.perturbations != {} then 'perturbations']: $.perturbations,
   },
   validation_dataset_reader: reader,
   train_data_path: $.train_data,

@@ -8,6 +8,7 @@ from allennlp.data import DatasetReader, Instance, TokenIndexer, Tokenizer
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.data.dataset_readers.perturbations import check_shares, perturb_some
 from bidaf_plugin.data.dataset_readers.squad_instances import (
     TokenizedParagraph,
     find_token_span,
@@ -69,6 +70,9 @@ class BidafSquadReader(DatasetReader):
     count_question_words : `bool`, optional (default = `False`)
         Whether the vocabulary has the words of questions, without those of passages, in a namespace
         `question_tokens` too. With its `max_vocab_size` these are the most frequent ones.
+    perturbations : `Dict[str, float]`, optional (default = `None`)
+        The share of the paragraphs that are made harder, by kind of `Perturbation`: `{"distractor": 0.2}`. For
+        the training reader only.
     cache_dir : `str`, optional (default = `None`)
         Has no effect any more; configs and archives of earlier versions may have it.
     """
@@ -81,6 +85,7 @@ class BidafSquadReader(DatasetReader):
         max_question_length: Optional[int] = None,
         max_passage_length: Optional[int] = None,
         count_question_words: bool = False,
+        perturbations: Optional[Dict[str, float]] = None,
         cache_dir: Optional[str] = None,
         **kwargs: Any,
     ) -> None:
@@ -93,15 +98,20 @@ class BidafSquadReader(DatasetReader):
         self._max_question_length = max_question_length
         self._max_passage_length = max_passage_length
         self._question_field = QuestionTextField if count_question_words else CompactTextField
+        self._perturbations = perturbations or {}
+        check_shares(self._perturbations)
         if cache_dir is not None:
             logger.warning("cache_dir has no effect any more: reading takes seconds without it")
 
     @overrides
     def _read(self, file_path: str) -> Iterable[Instance]:
+        paragraphs = read_squad_json(file_path)
+        if self._perturbations:
+            paragraphs = perturb_some(paragraphs, self._perturbations)
         # Whole paragraphs are dealt out to workers, so that no two workers tokenise the same one.
         instances = (
             instance
-            for item in self._tokenize(self.shard_iterable(read_squad_json(file_path)))
+            for item in self._tokenize(self.shard_iterable(paragraphs))
             for instance in make_instances(
                 item, self._max_question_length, self._max_passage_length, self._question_field
             )
