@@ -51,6 +51,8 @@ def other_value(name: str, value: Any) -> Any:
         return not value
     if isinstance(value, list):
         return value[1:]
+    if isinstance(value, dict):
+        return {"joined": 0.5}
     return 7 if value is None else value + type(value)(1)
 
 

@@ -5,7 +5,7 @@ texts that are not like those it has learned from, and to learn from them.
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from random import Random
 from typing import Callable, Dict, Iterable, Iterator, List, Mapping, Sequence
 
@@ -103,7 +103,7 @@ class Distractor(Perturbation):
             yield paragraph._replace(passage=passage, questions=[_shifted(question, shift)])
 
     def _distracting(self, question: Question, article: int) -> str:
-        weights: Dict[int, float] = Counter()
+        weights: Dict[int, float] = defaultdict(float)
         num_sentences = len(self._sentences)
         for word in sorted(_words(question.text)):
             found = self._with_word.get(word, ())
