@@ -56,6 +56,7 @@ def tiny_params(choices: str = "", config: str = "bidaf_squad_adam.jsonnet") -> 
           glove:: if $.word_embedding then null else super.glove,
           min_word_count:: if $.word_embedding then 1 else super.min_word_count,
           word_dim:: if $.word_embedding then 6 else super.word_dim,
+          tuned_question_words:: 0,
           min_character_count:: if $.character_embedding then 1 else super.min_character_count,
           character_dim:: if $.character_embedding then 3 else super.character_dim,
           num_filters:: if $.character_embedding then 4 else super.num_filters,

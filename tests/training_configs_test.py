@@ -52,6 +52,8 @@ def other_value(name: str, value: Any) -> Any:
         return not value
     if isinstance(value, list):
         return value[1:]
+    if isinstance(value, dict):
+        return {"joined": 0.5}
     return 7 if value is None else value + type(value)(1)
 
 
@@ -264,6 +266,28 @@ class TestVocabulary:
         assert len(embedder.trained) == len(alone) + 1
         # The most frequent words of the training data come first, so that `compact` keeps them.
         assert words["tramway"] > max(words[word] for word in alone)
+
+    def test_the_vectors_of_the_most_frequent_words_of_questions_are_tuned(
+        self, squad_params: Dict[str, Any], vectors: Path, tmp_path: Path
+    ) -> None:
+        files = {key: squad_params[f"{key}_path"] for key in ("train_data", "validation_data")}
+        # "Who", "built", "the" and "mill" are the words of the question that come first.
+        params = tiny_params(
+            f"train_data:: '{files['train_data']}', dev_data:: '{files['validation_data']}', "
+            f"glove:: '{vectors}', tuned_question_words:: 4, num_epochs:: 2"
+        )
+        trained = train_model(Params(params), str(tmp_path / "run")).eval()
+        words = trained.vocab.get_token_to_index_vocabulary("question_tokens")
+        tuned = {"the", "mill"} & set(words)
+        assert len(words) == 4 + 2 and tuned
+        loaded = Predictor.from_path(str(tmp_path / "run" / "model.tar.gz"))._model
+        rows = {"the": 1.0, "mill": 2.0, "tramway": None}
+        for model in (trained, loaded):
+            embedder = model._text_field_embedder.token_embedder_tokens
+            for word, start in rows.items():
+                vector = embedder(torch.tensor([[model.vocab.get_token_index(word)]])).flatten()
+                expected = torch.tensor(TRAMWAY if start is None else [start] * 6)
+                assert torch.equal(vector, expected) == (word not in tuned), word
 
     def test_words_of_other_data_have_their_vector_or_the_unknown_word_s(
         self, squad_params: Dict[str, Any], embedded: List[str], tmp_path: Path

@@ -19,6 +19,7 @@ VARIANTS = sorted(path.name for path in (ROOT / "training_configs" / "variants")
 SHIFTS = {
     "_attention._similarity._bias",
     "_modeling_layer.encoder0._similarity._bias",  # self-attention
+    "_modeling_layer.encoder1._similarity._bias",
     "_output_layer._start_scorer.bias",
     "_output_layer._end_scorer.bias",
 }

@@ -19,8 +19,9 @@ from bidaf_plugin.analysis.score_report import report_as_json, score_file
 from bidaf_plugin.analysis.training_run import metric_label
 from bidaf_plugin.archives.load import load_span_predictor
 from bidaf_plugin.common.files import write_atomically
+from bidaf_plugin.data.dataset_readers.squad_json import read_squad_json
 
-# Of its training data.
+# Of the training data of SQuAD 1.1.
 QUESTIONS_OF_SQUAD = 87_599
 # EM and F1 on SQuAD's dev set: Table 1b and the table of Appendix B of the paper.
 PAPER_SCORES: Dict[str, variants.Scores] = {
@@ -53,9 +54,12 @@ def write_results(run: str, folder: str) -> str:
     write_nbest(nbest, find_best_spans(predictor, paragraphs))
     scored = score_file(paragraphs, nbest)
     curve = variants.read_measurements(os.path.dirname(run) or ".", os.path.basename(run))
+    # SQuAD 2.0 calls it "exact".
+    version = "2.0" if "exact" in scored.summary else "1.1"
     facts = {
         **describe_run(config, curve),
-        "em": scored.summary["exact_match"],
+        "version": version,
+        "em": scored.summary["exact" if version == "2.0" else "exact_match"],
         "f1": scored.summary["f1"],
         "questions": scored.summary["total"],
         "breakdown": report_as_json("", [scored], {})["files"][0]["breakdown"],
@@ -77,13 +81,17 @@ def describe_run(config: Dict[str, Any], curve: List[variants.Measurement]) -> D
     best = max(curve, key=lambda measurement: measurement.main_score)
     batch_size = config["data_loader"]["batch_sampler"]["batch_size"]
     minutes = training_minutes(curve)
+    num_questions = QUESTIONS_OF_SQUAD
+    if config["model"].get("output_layer", {}).get("no_answer"):
+        paragraphs = read_squad_json(config["train_data_path"])
+        num_questions = sum(len(paragraph.questions) for paragraph in paragraphs)
     return {
         "steps": curve[-1].step,
         "best_step": best.step,
         "batch_size": batch_size,
         "optimizer": config["trainer"]["optimizer"],
         "seed": config["random_seed"],
-        "epochs": round(curve[-1].step * batch_size / QUESTIONS_OF_SQUAD, 2),
+        "epochs": round(curve[-1].step * batch_size / num_questions, 2),
         "minutes": round(minutes, 1),
         "examples_per_second": round(curve[-1].step * batch_size / (60 * minutes), 1),
         "hardware": {
@@ -128,13 +136,14 @@ def _without_folders(config: Any) -> Any:
 def format_results(facts: Dict[str, Any]) -> str:
     """A page that says what was reached, and how."""
     paper_em, paper_f1 = PAPER_SCORES["bidaf"]
-    return f"""# SQuAD 1.1 dev, single model
+    # The paper is older than SQuAD 2.0.
+    paper = f"| the paper | {paper_em} | {paper_f1} |\n" if facts["version"] == "1.1" else ""
+    return f"""# SQuAD {facts['version']} dev, single model
 
 | | EM | F1 |
 |---|---|---|
 | this run | {facts['em']:.2f} | {facts['f1']:.2f} |
-| the paper | {paper_em} | {paper_f1} |
-
+{paper}
 Official scores on all {facts['questions']:,} questions, with the weights (moving averages) of step
 {facts['best_step']:,}, the best on the same questions. Trained for {facts['steps']:,} steps of
 {facts['batch_size']} questions ({facts['epochs']:.1f} epochs) with `{json.dumps(facts['optimizer'])}`, seed

@@ -6,6 +6,7 @@ from bidaf_plugin.commands import ensemble as ensemble
 from bidaf_plugin.commands import export as export
 from bidaf_plugin.commands import looking_inside as looking_inside
 from bidaf_plugin.commands import pack_cloze as pack_cloze
+from bidaf_plugin.commands import perturb as perturb
 from bidaf_plugin.commands import quickstart as quickstart
 from bidaf_plugin.commands import report as report
 from bidaf_plugin.commands import score as score

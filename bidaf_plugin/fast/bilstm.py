@@ -34,6 +34,7 @@ def run_layer(
     mask: torch.Tensor,
     dropout: float = 0.0,
     prepared: Optional["Prepared"] = None,
+    is_by_text: bool = False,
 ) -> torch.Tensor:
     """
     # Parameters
@@ -49,6 +50,8 @@ def run_layer(
         The share of the inputs that is dropped.
     prepared : `Prepared`, optional (default = `None`)
         What `prepare` has made of the weights.
+    is_by_text : `bool`, optional (default = `False`)
+        Whether the same numbers of all words of a text are dropped.
 
     # Returns
 
@@ -62,7 +65,8 @@ def run_layer(
         prepared = _arrange(weights)
     if not is_trained and not dropout and 0 < mask.numel() <= _FEW_WORDS:
         return _run_few_words(prepared, tensors[:-8], mask)
-    return _BiLstm.apply(mask, DropoutMask.draw(dropout), is_trained, prepared, *tensors)
+    dropout_mask = DropoutMask.draw(dropout, is_by_text)
+    return _BiLstm.apply(mask, dropout_mask, is_trained, prepared, *tensors)
 
 
 class Prepared(NamedTuple):

@@ -530,17 +530,23 @@ INLINE uint32_t scramble(uint32_t number, uint32_t seed) {
   return number ^ (number >> 15);
 }
 
-// Dropout of the rows of a matrix. Each number is dropped or scaled by what its place and the seed say, so
-// that the gradient need not be told what was dropped.
+// Dropout of the vectors of words. Each number is dropped or scaled by what its place and the seed say, so
+// that the gradient need not be told what was dropped. All words of a text may have the same numbers dropped.
 template <typename T>
 struct Dropout {
   int64_t seed;
   uint32_t limit;  // of 2^32 numbers so many are dropped
   T scale;
+  bool is_by_text;
 
-  Dropout(int64_t seed, int64_t num_dropped)
+  Dropout(int64_t seed, int64_t num_dropped, int64_t is_by_text)
       : seed(seed), limit(static_cast<uint32_t>(num_dropped)),
-        scale(static_cast<T>(4294967296.0 / (4294967296.0 - num_dropped))) {}
+        scale(static_cast<T>(4294967296.0 / (4294967296.0 - num_dropped))), is_by_text(is_by_text != 0) {}
+
+  // Words with the same number have the same factors.
+  int64_t row(int64_t text, int64_t length, int64_t word) const {
+    return is_by_text ? text : text * length + word;
+  }
 
   // 0 or the scale for each of some numbers of a row.
   INLINE void factors(int64_t row, int64_t first_column, int32_t count, T* __restrict factors) const {
@@ -596,7 +602,7 @@ void run_gather(const Columns<const T>& part, T* packed, int64_t width, const Gr
     for (int64_t word = 0; word < group.lengths[number]; ++word) {
       const T* from = part.vector(passage, word);
       T* to = packed + (group.starts[number] + word) * width + part.first_column;
-      for_each_number(dropout, passage * group.padded_length + word, part.first_column, part.size,
+      for_each_number(dropout, dropout.row(passage, group.padded_length, word), part.first_column, part.size,
                       [&](int64_t place, T factor) INLINE_LAMBDA { to[place] = from[place] * factor; });
     }
   }
@@ -617,7 +623,7 @@ void run_scatter(const Columns<T>& part, const T* packed, int64_t width, const G
     for (int64_t word = 0; word < group.lengths[number]; ++word) {
       const T* from = packed + (group.starts[number] + word) * width + part.first_column;
       T* to = part.vector(passage, word);
-      const int64_t row = passage * group.padded_length + word;
+      const int64_t row = dropout.row(passage, group.padded_length, word);
       if (is_summed) {
         for_each_number(dropout, row, part.first_column, part.size,
                         [&](int64_t place, T factor) INLINE_LAMBDA { to[place] += from[place] * factor; });
@@ -683,7 +689,7 @@ void run_score(const Columns<const T>& part, const T* weights, T* scores, int64_
     for (int64_t begin = 0; begin < part.size; begin += kChunk) {
       const int64_t count = std::min(kChunk, part.size - begin);
       if (dropout.limit == 0) std::fill_n(factors, count, T(1));
-      else dropout.factors(row, part.first_column + begin, count, factors);
+      else dropout.factors(dropout.row(row / length, length, row % length), part.first_column + begin, count, factors);
       int64_t place = 0;
       for (; place + kSums <= count; place += kSums) {
         for (int64_t lane = 0; lane < kSums; ++lane) {
@@ -715,7 +721,7 @@ void run_score_backward(const Columns<const T>& part, const T* weights, const T*
       const T* vector = part.vector(row / length, row % length);
       const T grad_score = grad_scores[row];
       T* grad = grad_part + row * part.size;
-      for_each_number(dropout, row, part.first_column, part.size,
+      for_each_number(dropout, dropout.row(row / length, length, row % length), part.first_column, part.size,
                       [&](int64_t place, T factor) INLINE_LAMBDA {
                         const T scaled = grad_score * factor;
                         grad[place] = scaled * weights[place];
@@ -742,7 +748,7 @@ void run_score_backward(const Columns<const T>& part, const T* weights, const T*
   const int64_t *passages, const int64_t *lengths, const int64_t *starts, int64_t num_passages, \
       int64_t padded_length
 #define COLUMNS int64_t passage_distance, int64_t word_distance, int64_t size, int64_t first_column
-#define DROPOUT int64_t seed, int64_t num_dropped, int64_t num_threads
+#define DROPOUT int64_t seed, int64_t num_dropped, int64_t is_by_text, int64_t num_threads
 #define DEFINE(T)                                                                                         \
   extern "C" void bilstm_forward_##T(T* gates, const T* weights, const T* common, const T* shared,        \
                                      const int64_t* kinds, T* cells, T* outputs, int64_t hidden, GROUP,   \
@@ -759,11 +765,11 @@ void run_score_backward(const Columns<const T>& part, const T* weights, const T*
   }                                                                                                       \
   extern "C" void gather_##T(const T* part, T* packed, int64_t width, COLUMNS, GROUP, DROPOUT) {          \
     run_gather<T>({part, passage_distance, word_distance, size, first_column}, packed, width,             \
-                  {passages, lengths, starts, num_passages, padded_length}, {seed, num_dropped}, num_threads);    \
+                  {passages, lengths, starts, num_passages, padded_length}, {seed, num_dropped, is_by_text}, num_threads);    \
   }                                                                                                       \
   extern "C" void scatter_##T(T* part, const T* packed, int64_t width, COLUMNS, GROUP, DROPOUT) {         \
     run_scatter<T>({part, passage_distance, word_distance, size, first_column}, packed, width,            \
-                   {passages, lengths, starts, num_passages, padded_length}, {seed, num_dropped}, num_threads);   \
+                   {passages, lengths, starts, num_passages, padded_length}, {seed, num_dropped, is_by_text}, num_threads);   \
   }                                                                                                       \
   extern "C" void add_mixtures_##T(T* packed, int64_t width, const T* weights, const T* vectors,          \
                                    int64_t num_vectors, GROUP, int64_t num_threads) {                     \
@@ -778,14 +784,14 @@ void run_score_backward(const Columns<const T>& part, const T* weights, const T*
   extern "C" void score_##T(const T* part, const T* weights, T* scores, COLUMNS, int64_t batch_size,      \
                             int64_t length, DROPOUT) {                                                    \
     run_score<T>({part, passage_distance, word_distance, size, first_column}, weights, scores,            \
-                 batch_size, length, {seed, num_dropped}, num_threads);                                   \
+                 batch_size, length, {seed, num_dropped, is_by_text}, num_threads);                                   \
   }                                                                                                       \
   extern "C" void score_backward_##T(const T* part, const T* weights, const T* grad_scores,               \
                                      T* grad_part, T* grad_weights, COLUMNS, int64_t batch_size,          \
                                      int64_t length, DROPOUT) {                                           \
     run_score_backward<T>({part, passage_distance, word_distance, size, first_column}, weights,           \
                           grad_scores, grad_part, grad_weights, batch_size, length,                       \
-                          {seed, num_dropped}, num_threads);                                              \
+                          {seed, num_dropped, is_by_text}, num_threads);                                              \
   }
 DEFINE(float)
 DEFINE(double)

@@ -108,13 +108,15 @@ class DropoutMask(NamedTuple):
     seed: int
     num_dropped: int
     """Of `2 ** 32` numbers."""
+    is_by_text: int = 0
+    """Whether all words of a text have the same numbers dropped."""
 
     @classmethod
-    def draw(cls, rate: float) -> "DropoutMask":
+    def draw(cls, rate: float, is_by_text: bool = False) -> "DropoutMask":
         if rate == 0.0:
             return cls(0, 0)
         num_dropped = min(round(rate * _LEVELS), _LEVELS - 1)
-        return cls(int(torch.randint(1 << 62, (1,))), num_dropped)
+        return cls(int(torch.randint(1 << 62, (1,))), num_dropped, int(is_by_text))
 
 
 def first_derivatives_only(backward: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,7 @@
 from bidaf_plugin.modules.bi_attention import BiAttention as BiAttention
+from bidaf_plugin.modules.each_text_once_embedder import (
+    EachTextOnceEmbedder as EachTextOnceEmbedder,
+)
 from bidaf_plugin.modules.ensemble_rules import EnsembleRule as EnsembleRule
 from bidaf_plugin.modules.fusion import Fusion as Fusion
 from bidaf_plugin.modules.matrix_attention import (

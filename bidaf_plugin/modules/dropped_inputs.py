@@ -4,7 +4,7 @@ These layers are given the terms of what they read, which need not be concatenat
 """
 
 import torch
-from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
+from allennlp.modules.seq2seq_encoders import ComposeEncoder, Seq2SeqEncoder
 
 from bidaf_plugin.modules.seq2seq_encoders.unpacked_lstm_encoder import UnpackedLstmEncoder
 from bidaf_plugin.nn.concatenation import Terms, as_terms, concatenate
@@ -37,6 +37,13 @@ def encode_dropped(
     """
     if isinstance(encoder, UnpackedLstmEncoder):
         return encoder(inputs, mask, dropout.p if dropout.training else 0.0)
+    if isinstance(encoder, ComposeEncoder):
+        first, *others = encoder.encoders
+        # Shape: (batch_size, length, encoding_dim) of each
+        encoded = encode_dropped(first, dropout, inputs, mask)
+        for other in others:
+            encoded = other(encoded, mask)
+        return encoded
     return encoder(dropout(concatenate(inputs)), mask)
 
 

@@ -25,6 +25,10 @@ class FixedAndTrainedEmbedder(TokenEmbedder):
     parameters, so the optimizer and the moving average touch a few thousand rows and not the whole
     of GloVe. Padding has the zero vector.
 
+    Some words of the file can be trained, too, from their vectors there: those of a vocabulary namespace,
+    `tuned_namespace`. After [DrQA](https://arxiv.org/abs/1704.00051) (Chen et al., 2017), which tunes the
+    1,000 most frequent words of questions: `what`, `how`, `which`.
+
     With `extend_vocab` (`allennlp evaluate --extend-vocab`, or `pretrained_file` among the
     predictor's arguments) words that were unseen in training get their vector from the file; those
     not in it keep the trained vector of the unknown word.
@@ -38,6 +42,9 @@ class FixedAndTrainedEmbedder(TokenEmbedder):
     pretrained_file : `str`, optional (default = `None`)
         A path, a URL or `(archive)#member` in GloVe's text format. Without it all rows are trained.
     vocab_namespace : `str`, optional (default = `"tokens"`)
+    tuned_namespace : `str`, optional (default = `None`)
+        The namespace of the words that are trained although they are in the file (see
+        `count_question_words` of `BidafSquadReader`).
     """
 
     rows: torch.Tensor
@@ -49,6 +56,7 @@ class FixedAndTrainedEmbedder(TokenEmbedder):
         embedding_dim: int,
         pretrained_file: Optional[str] = None,
         vocab_namespace: str = "tokens",
+        tuned_namespace: Optional[str] = None,
     ) -> None:
         super().__init__()
         self._embedding_dim = embedding_dim
@@ -59,18 +67,23 @@ class FixedAndTrainedEmbedder(TokenEmbedder):
 
         padding_index = vocab.get_token_index(vocab._padding_token, vocab_namespace)
         self._unknown_index = vocab.get_token_index(vocab._oov_token, vocab_namespace)
+        tuned = set(_words(vocab, tuned_namespace)) if tuned_namespace is not None else set()
         fixed_rows = [numpy.zeros(embedding_dim, dtype=numpy.float32)]
         # Where the vector of each word is: row r >= 0 of the fixed vectors, or row -1 - r of the
         # trained ones.
         rows = torch.zeros(len(words), dtype=torch.long)
         num_trained = 0
+        start_of_row: Dict[int, numpy.ndarray] = {}
         for index, word in enumerate(words):
             if index == padding_index:
                 continue
-            if word in vectors and index != self._unknown_index:
+            is_in_file = word in vectors and index != self._unknown_index
+            if is_in_file and word not in tuned:
                 rows[index] = len(fixed_rows)
                 fixed_rows.append(vectors[word])
             else:
+                if is_in_file:
+                    start_of_row[num_trained] = vectors[word]
                 rows[index] = -1 - num_trained
                 num_trained += 1
         # Shape: (vocabulary_size,)
@@ -78,8 +91,16 @@ class FixedAndTrainedEmbedder(TokenEmbedder):
         # Shape: (num_fixed, embedding_dim)
         self.register_buffer("fixed", torch.from_numpy(numpy.stack(fixed_rows)))
         # Shape: (num_trained, embedding_dim)
-        self.trained = torch.nn.Parameter(torch.randn(num_trained, embedding_dim))
-        logger.info("word vectors: %d fixed, %d trained", len(fixed_rows) - 1, num_trained)
+        trained = torch.randn(num_trained, embedding_dim)
+        for row, vector in start_of_row.items():
+            trained[row] = torch.from_numpy(vector)
+        self.trained = torch.nn.Parameter(trained)
+        logger.info(
+            "word vectors: %d fixed, %d trained, %d of these from the file",
+            len(fixed_rows) - 1,
+            num_trained,
+            len(start_of_row),
+        )
 
     @overrides
     def get_output_dim(self) -> int:

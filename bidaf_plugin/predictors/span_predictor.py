@@ -227,13 +227,14 @@ class SpanPredictor(SpanPredictorBase):
                 output_dict[f"span_{side}_logits"][row, :length].double().cpu().numpy()
                 for side in ("start", "end")
             )
-            ranking.add(piece.as_read(), start_logits, end_logits)
+            no_answer_logits = None
+            if "no_answer_logits" in output_dict:
+                no_answer_logits = output_dict["no_answer_logits"][row].tolist()
+            ranking.add(piece.as_read(), start_logits, end_logits, no_answer_logits)
             if ranking.num_missing == 0:
-                no_answer_logits = output_dict.get("no_answer_logits")
                 answers[index] = rankings.pop(index).to_record(
                     readable["id"][row],
                     questions[index].is_list,
-                    None if no_answer_logits is None else no_answer_logits[row].tolist(),
                     no_answer_threshold,
                 )
         return answers

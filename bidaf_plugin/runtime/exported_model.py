@@ -166,22 +166,19 @@ class ExportedModel:
         options = options or self.options
         checked = [check_record(record) for record in records]
         rankings: List[Ranking] = []
-        no_answer_logits: Optional[List[float]] = None
         pieces = self._cut(checked, options, rankings)
         while group := list(islice(pieces, _PIECES_AT_ONCE)):
             read = self._read([(piece.question, piece.text) for piece in group])
             for piece, distribution in zip(group, read, strict=True):
-                start_logits, end_logits, no_answer_logits = distribution
                 of_passage = piece.passage_index, piece.first_token, piece.prior
                 offsets = numpy.stack([piece.text.starts, piece.text.ends])
                 rankings[piece.question_index].add(
-                    ReadPiece(piece.text.text, offsets, *of_passage), start_logits, end_logits
+                    ReadPiece(piece.text.text, offsets, *of_passage), *distribution
                 )
         return [
             ranking.to_record(
                 "" if record.id is None else record.id,
                 record.is_list,
-                no_answer_logits,
                 options.no_answer_threshold,
             )
             for record, ranking in zip(checked, rankings, strict=True)

@@ -65,7 +65,7 @@ class Ranking:
 
     The probabilities are those of one softmax over the tokens of all pieces, so they compare: `p1_k` is
     `exp(start logit of k + prior / 2)` over the sum of all such numbers, and `p2_l` likewise; where
-    the model has a score for no answer, that is one more summand. The probability of a span is
+    the model has a score for no answer, that of the piece with the least is one more summand. The probability of a span is
     `p1_k * p2_l`, that of an answer the sum over the spans that read so, but for case, and for articles and
     punctuation at their ends (see `answer_key`). A place that two pieces share
     counts once, with the better of its scores. An answer counts in the pieces in which it is among
@@ -92,17 +92,29 @@ class Ranking:
         self._max_answer_length = max_answer_length
         # The logarithms of the sums over the tokens.
         self._log_starts = self._log_ends = -math.inf
+        self._no_answer_logits: Optional[Sequence[float]] = None
         self._best: Optional[ScoredSpan] = None
         # By what they read, then by the passage and the characters of the core.
         self._places: Dict[str, Dict[Tuple[int, int, int], _Place]] = {}
 
-    def add(self, piece: ReadPiece, start_logits: numpy.ndarray, end_logits: numpy.ndarray) -> None:
+    def add(
+        self,
+        piece: ReadPiece,
+        start_logits: numpy.ndarray,
+        end_logits: numpy.ndarray,
+        no_answer_logits: Optional[Sequence[float]] = None,
+    ) -> None:
         """
         # Parameters
 
         start_logits, end_logits : `numpy.ndarray`
             Shape `(num_tokens,)`, without padding.
+        no_answer_logits : `Sequence[float]`, optional (default = `None`)
+            Of start and end, for models that can say that there is no answer.
         """
+        if no_answer_logits is not None:
+            before = self._no_answer_logits or no_answer_logits
+            self._no_answer_logits = min(before, no_answer_logits, key=sum)
         start_logits, end_logits = start_logits + piece.prior / 2, end_logits + piece.prior / 2
         log_starts = float(numpy.logaddexp.reduce(start_logits))
         log_ends = float(numpy.logaddexp.reduce(end_logits))
@@ -177,7 +189,6 @@ class Ranking:
         self,
         id: Any,
         is_list: bool,
-        no_answer_logits: Optional[Sequence[float]] = None,
         no_answer_threshold: Optional[float] = None,
     ) -> Dict[str, Any]:
         """
@@ -189,14 +200,12 @@ class Ranking:
             Of the question.
         is_list : `bool`
             Whether the passages came as a list, so that the record says which one the answer is from.
-        no_answer_logits : `Sequence[float]`, optional (default = `None`)
-            Of start and end, for models that can say that there is no answer.
         no_answer_threshold : `float`, optional (default = `None`)
             See `no_answer_wins`.
         """
         no_answer_probability = None
-        if no_answer_logits is not None:
-            no_answer_probability = self.add_no_answer(*no_answer_logits)
+        if self._no_answer_logits is not None:
+            no_answer_probability = self.add_no_answer(*self._no_answer_logits)
         span, confidence = self.best_span()
         record: Dict[str, Any] = {
             "id": id,

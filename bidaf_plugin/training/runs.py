@@ -52,8 +52,10 @@ def make_config(
         raise DataError(f"the steps per score must be 1 or more, not {steps_per_score}")
     config = _read_config(path, recipe, overrides)
     if data:
-        config["train_data_path"] = _find_file(data, "squad/train-v1.1.json*")
-        config["validation_data_path"] = _find_file(data, "squad/dev-v1.1.json*")
+        has_no_answer = config["model"].get("output_layer", {}).get("no_answer", False)
+        version = "2.0" if has_no_answer else "1.1"
+        config["train_data_path"] = _find_file(data, f"squad/train-v{version}.json*")
+        config["validation_data_path"] = _find_file(data, f"squad/dev-v{version}.json*")
         glove = _find_file(data, "glove/glove.6B.100d*.txt*")
         # The ablation without word embedding has neither.
         if "pretrained_files" in config["vocabulary"]:

@@ -12,10 +12,11 @@ from bidaf_plugin.analysis.reproduction import (
 )
 from bidaf_plugin.analysis.variants import Measurement, read_measurements
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.data.dataset_readers.squad_json import read_squad_json
 from bidaf_plugin.training.runs import make_config, train_or_resume, train_variant
 from tests.analysis.run_helpers import write_run
 from tests.cloze_helpers import tiny_cloze_params
-from tests.helpers import TINY_SQUAD, tiny_params
+from tests.helpers import SAMPLE_V2, TINY_SQUAD, tiny_params
 
 
 def measured(step: int, duration: str) -> Measurement:
@@ -46,6 +47,20 @@ class TestResults:
         assert metrics["epochs"] >= 0 and metrics["examples_per_second"] > 0
         config = json.dumps(metrics["config"])
         assert TINY_SQUAD.name in config and str(TINY_SQUAD) not in config
+
+    def test_a_model_that_can_say_that_there_is_no_answer(self, tmp_path: Path) -> None:
+        data = f"train_data:: '{SAMPLE_V2}', dev_data:: '{SAMPLE_V2}', batch_size:: 8"
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(tiny_params(data, "bidaf_plus2.jsonnet")))
+        run, results = str(tmp_path / "run"), tmp_path / "results"
+        train_or_resume(make_config(str(path), steps_per_score=2), run)
+        text = write_results(run, str(results))
+        assert text.startswith("# SQuAD 2.0 dev") and "77.3" not in text
+        metrics = json.loads((results / "metrics.json").read_text())
+        best = json.loads((Path(run) / "metrics.json").read_text())
+        assert metrics["f1"] == pytest.approx(best["best_validation_f1"])
+        num_questions = sum(len(item.questions) for item in read_squad_json(SAMPLE_V2))
+        assert metrics["epochs"] == round(2 * 8 / num_questions, 2)
 
     def test_time_of_several_sittings(self) -> None:
         curve = [

@@ -43,6 +43,8 @@ class TestExportPredictor:
         [
             "lstm:: 'lstm', num_modeling_layers:: 3, max_answer_length:: 2",
             "lstm:: 'lstm', self_attention:: true",
+            "self_attention:: 'inside', projection:: true, exact_match:: true, no_answer:: true, "
+            "no_answer_summary:: true, variational_dropout:: true",
             "num_hops:: 3, beta:: 'mlp', query_to_context:: false, end_input:: 'paper_text'",
             "exact_match:: true",
             "exact_match:: true, word_embedding:: false, num_highway_layers:: 0",

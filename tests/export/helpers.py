@@ -72,6 +72,7 @@ def assert_same_answers(predictor: SpanPredictor, out: Path, records: List[Dict[
     expected = predictor.predict_batch_json(records)
     found = ExportedModel(out).answer_all(records)
     for answer, expected_answer in zip(found, expected, strict=True):
-        confidence = expected_answer.pop("confidence")
-        assert answer.pop("confidence") == pytest.approx(confidence, rel=1e-4)
+        for name in {"confidence", "no_answer_probability"} & set(expected_answer):
+            probability = expected_answer.pop(name)
+            assert answer.pop(name) == pytest.approx(probability, rel=1e-4)
         assert answer == expected_answer

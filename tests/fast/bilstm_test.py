@@ -219,15 +219,15 @@ class TestTermsAndDropout:
         sizes = ((5, 6, 3), (5, 1, 2), (5, 6, 1))
         self.terms = [torch.randn(*s, dtype=torch.double, requires_grad=True) for s in sizes]
 
-    def run(self, *terms: torch.Tensor, dropout: float = 0.5) -> torch.Tensor:
+    def run(self, *terms: torch.Tensor, is_by_text: bool = False) -> torch.Tensor:
         torch.manual_seed(1)
-        return bilstm.run_layer(*self.lstms, terms, self.mask, dropout)
+        return bilstm.run_layer(*self.lstms, terms, self.mask, 0.5, is_by_text=is_by_text)
 
-    def factors(self) -> torch.Tensor:
+    def factors(self, is_by_text: bool = False) -> torch.Tensor:
         """What the seed of `run` multiplies the inputs with."""
         torch.manual_seed(1)
         inputs = bilstm._Inputs(
-            [torch.ones(5, 6, 6, dtype=torch.double)], bilstm.DropoutMask.draw(0.5)
+            [torch.ones(5, 6, 6, dtype=torch.double)], bilstm.DropoutMask.draw(0.5, is_by_text)
         )
         factors = torch.zeros(5, 6, 6, dtype=torch.double)
         for group in bilstm._divide(self.mask):
@@ -236,16 +236,19 @@ class TestTermsAndDropout:
                 factors[passage, : len(rows)] = rows
         return factors
 
+    @pytest.mark.parametrize("is_by_text", [False, True])
     @pytest.mark.parametrize("words_of_group", [1, 7, 1000])
     def test_values_and_gradients_are_those_of_the_dropped_concatenation(
-        self, words_of_group: int, monkeypatch: pytest.MonkeyPatch
+        self, words_of_group: int, is_by_text: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(bilstm, "_WORDS_OF_GROUP", words_of_group)
-        factors = self.factors()
+        factors = self.factors(is_by_text)
+        is_same = (factors == factors[:, :1])[self.mask].all()
+        assert is_same == is_by_text
         assert set(factors[self.mask].unique().tolist()) == {0.0, 2.0}
         concatenated = torch.cat([term.expand(-1, 6, -1) for term in self.terms], dim=-1)
         outputs = [
-            self.run(*self.terms),
+            self.run(*self.terms, is_by_text=is_by_text),
             expected_outputs(self.lstms, concatenated * factors, self.mask),
         ]
         torch.testing.assert_close(*outputs)

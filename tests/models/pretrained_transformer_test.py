@@ -3,6 +3,7 @@ AllenNLP's embedders of transformers in a model of this package, by config alone
 weights, made here.
 """
 
+import json
 from pathlib import Path
 from typing import Any, Dict
 
@@ -13,7 +14,7 @@ from allennlp.common import Params
 from allennlp.models import load_archive
 
 from bidaf_plugin.predictors import SpanPredictor
-from tests.helpers import tiny_params
+from tests.helpers import as_tensors, build_model, read_tiny, tiny_params
 
 transformers = pytest.importorskip(
     "transformers", reason="needs transformers: pip install 'bidaf_plugin[transformers]'"
@@ -76,3 +77,33 @@ def test_trains_the_transformer_and_answers(
     passage = "The mill was built by Ada Orn."
     answer = predictor.predict_json({"question": "Who built it?", "passage": passage})
     assert answer["best_span_str"] in passage and answer["best_span_str"]
+
+
+@pytest.mark.parametrize("is_trained", [False, True])
+def test_a_config_puts_a_transformer_in_the_place_of_word_vectors(
+    is_trained: bool, tiny_transformer: str, tmp_path: Path
+) -> None:
+    choices = f"transformer:: '{tiny_transformer}', transformer_dim:: 10, num_epochs:: 1"
+    trained = f"transformer_trained:: {json.dumps(is_trained)}"
+    params = tiny_params(f"{choices}, {trained}", "bidaf_transformer.jsonnet")
+    model = train_model(Params(params), str(tmp_path / "run"))
+    before = transformers.BertModel.from_pretrained(tiny_transformer).state_dict()
+    name = "encoder.layer.0.attention.self.query.weight"
+    after = next(value for key, value in model.state_dict().items() if key.endswith(name))
+    assert torch.equal(after, before[name]) != is_trained
+    mixed = [
+        name for name, p in model.named_parameters() if "_scalar_mix" in name and p.grad is not None
+    ]
+    assert mixed
+
+    archive = load_archive(tmp_path / "run" / "model.tar.gz")
+    predictor = SpanPredictor.from_archive(archive, "bidaf")
+    answer = predictor.predict("Who built it?", "The mill was built by Ada Orn.")
+    assert answer["best_span_str"]
+
+
+def test_a_transformer_goes_beside_word_vectors_and_characters(tiny_transformer: str) -> None:
+    params = tiny_params(f"transformer:: '{tiny_transformer}', transformer_dim:: 10")
+    instances = read_tiny(params)
+    model = build_model(params, instances)
+    assert model(**as_tensors(instances, model.vocab))["loss"] > 0

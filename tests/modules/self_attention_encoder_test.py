@@ -53,6 +53,15 @@ class TestSelfAttentionEncoder:
         outputs = make_simple_encoder()(torch.tensor([[[2.0], [7.0]]]), mask)
         assert outputs[0, 0].tolist() == [2 + 2]
 
+    def test_dropout_is_on_what_comes_out(self) -> None:
+        encoder = make_encoder()
+        outputs = encoder(self.inputs, self.mask)
+        encoder._dropout.p = 0.5
+        dropped = encoder.train()(self.inputs, self.mask)
+        is_kept = dropped != 0
+        torch.testing.assert_close(dropped[is_kept], 2 * outputs[is_kept])
+        assert 0.2 < is_kept.float().mean() < 0.8
+
     def test_the_content_of_padding_does_not_matter(self) -> None:
         encoder = make_encoder()
         before = encoder(self.inputs, self.mask)[self.mask]

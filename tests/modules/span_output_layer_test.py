@@ -84,6 +84,44 @@ class TestSpanOutputLayer:
         assert losses[0] == 0
         assert losses[1] > 0
 
+    def test_a_question_without_an_answer_counts_as_often_as_its_weight_says(self) -> None:
+        spans = torch.tensor([[[1, 2]], [[-2, -2]]])
+        losses = [
+            make_layer(no_answer=True, no_answer_weight=weight)
+            .eval()(self.query_aware[rows], self.modeled[rows], self.mask[rows], spans[rows])[
+                "loss"
+            ]
+            .item()
+            for rows, weight in (([0], 3.0), ([1], 3.0), ([0, 1], 3.0), ([0, 1], 1.0))
+        ]
+        assert losses[2] == pytest.approx((losses[0] + 3 * losses[1]) / (1 + 3))
+        assert losses[3] == pytest.approx((losses[0] + losses[1]) / 2)
+
+    def test_the_score_of_no_answer_can_depend_on_the_passage(self) -> None:
+        plain, layer = (
+            make_layer(no_answer=True, no_answer_summary=is_so).eval() for is_so in (False, True)
+        )
+        output, plain_output = (
+            each(self.query_aware, self.modeled, self.mask) for each in (layer, plain)
+        )
+        assert torch.equal(plain_output["no_answer_logits"][0], plain_output["no_answer_logits"][1])
+        start_probs = output["span_start_logits"].softmax(dim=-1)
+        summary = (start_probs.unsqueeze(-1) * self.modeled).sum(dim=1)
+        assert layer._no_answer_scorers is not None
+        scorer: Any = layer._no_answer_scorers[0]
+        first, _, last = scorer
+        expected = torch.relu(summary @ first.weight.t() + first.bias) @ last.weight.t()
+        torch.testing.assert_close(output["no_answer_logits"][:, :1], expected)
+        # Of padding nothing comes in.
+        alone = layer(self.query_aware[1:, :4], self.modeled[1:, :4], self.mask[1:, :4])
+        torch.testing.assert_close(alone["no_answer_logits"], output["no_answer_logits"][1:])
+
+    def test_scores_of_no_answer_that_cannot_be_are_refused(self) -> None:
+        with pytest.raises(ConfigurationError, match="no_answer_summary needs `no_answer: true`"):
+            make_layer(no_answer_summary=True)
+        with pytest.raises(ConfigurationError, match="no_answer_weight must be larger than 0"):
+            make_layer(no_answer=True, no_answer_weight=0)
+
     @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
     def test_half_precision_gives_finite_numbers(self, dtype: torch.dtype) -> None:
         layer = make_layer().eval().to(dtype)

@@ -35,6 +35,30 @@ class TestFixedAndTrainedEmbedder:
         assert [name for name, _ in embedder.named_parameters()] == ["trained"]
         torch.testing.assert_close(embedder.trained.grad, torch.ones(2, 2))
 
+    def test_words_of_a_namespace_are_trained_from_their_vector_in_the_file(
+        self, vectors: str
+    ) -> None:
+        vocab = Vocabulary(
+            counter={
+                "tokens": {"cat": 3, "zork": 2, "dog": 1},
+                "question_tokens": {"dog": 1, "zork": 1},
+            }
+        )
+        embedder = FixedAndTrainedEmbedder(vocab, 2, vectors, tuned_namespace="question_tokens")
+        tokens = torch.tensor([[vocab.get_token_index(word) for word in ("cat", "dog", "zork")]])
+        embedded = embedder(tokens)
+        assert embedded[0, :2].tolist() == [[1, 2], [3, 4]]
+        embedded.sum().backward()
+        # The unknown word, "zork" and "dog".
+        gradient = embedder.trained.grad
+        assert gradient is not None and gradient.sum(dim=1).tolist() == [0, 2, 2]
+        # What was learned is loaded without the file and without the namespace.
+        with torch.no_grad():
+            embedder.trained.add_(1)
+        loaded = FixedAndTrainedEmbedder(self.vocab, 2)
+        loaded.load_state_dict(embedder.state_dict())
+        assert loaded(tokens)[0, :2].tolist() == [[1, 2], [4, 5]]
+
     def test_without_a_file_everything_but_padding_is_trained(self) -> None:
         embedder = FixedAndTrainedEmbedder(self.vocab, 2)
         assert embedder.trained.shape == (4, 2)

@@ -55,6 +55,39 @@ class TestUnpackedLstmEncoder:
             UnpackedLstmEncoder(7, 4, 2).load_state_dict(packed.state_dict())
 
     @pytest.mark.parametrize("kernel", ["auto", "torch"])
+    def test_a_projection_starts_as_the_sum_of_both_directions(self, kernel: str) -> None:
+        plain, _ = twins(num_layers=2, kernel=kernel)
+        projected = UnpackedLstmEncoder(6, 4, 2, kernel=kernel, projection_dim=4)
+        projected.load_state_dict(plain.state_dict(), strict=False)
+        inputs = torch.randn(4, 9, 6)
+        forward, backward = plain(inputs, self.mask).chunk(2, dim=-1)
+        outputs = projected(inputs, self.mask)
+        assert projected.get_output_dim() == outputs.size(-1) == 4
+        torch.testing.assert_close(outputs, torch.tanh(forward + backward))
+        assert not outputs[~self.mask].any()
+        outputs.sum().backward()
+        assert projected.get_parameter("_projection.weight").grad.abs().min() > 0  # type: ignore
+
+    @pytest.mark.parametrize("kernel", ["auto", "torch"])
+    def test_variational_dropout_strikes_all_words_of_a_text_alike(self, kernel: str) -> None:
+        for is_variational in (True, False):
+            torch.manual_seed(0)
+            encoder = UnpackedLstmEncoder(
+                6, 4, kernel=kernel, variational_dropout=is_variational
+            ).train()
+            own_inputs = torch.ones(2, 20, 6, requires_grad=True)
+            encoder(own_inputs, None, dropout=0.5).sum().backward()
+            assert own_inputs.grad is not None
+            # Shape: (2, 20, 6)
+            is_dropped = own_inputs.grad == 0
+            is_same = (is_dropped == is_dropped[:, :1]).all()
+            assert is_same == is_variational
+            assert is_dropped.any() and not is_dropped.all()
+            if is_variational:
+                # Each text has its own.
+                assert not torch.equal(is_dropped[0], is_dropped[1])
+
+    @pytest.mark.parametrize("kernel", ["auto", "torch"])
     def test_without_a_mask_nothing_is_padding(self, kernel: str) -> None:
         unpacked, packed = twins(num_layers=2, kernel=kernel)
         inputs = torch.randn(4, 9, 6)

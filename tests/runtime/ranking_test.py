@@ -145,6 +145,17 @@ class TestRanking:
         without = rank(pieces, logits).answers()
         assert ranking.answers()[0].probability < without[0].probability
 
+    def test_there_is_no_answer_if_there_is_none_in_any_piece(self) -> None:
+        pieces = make_pieces(4, 2)
+        logits, of_pieces = make_logits(pieces), [[3.0, 1.0], [0.0, 2.0], [2.0, 2.0], [4.0, 0.0]]
+        expected = rank(pieces, logits).add_no_answer(0.0, 2.0)
+        for order in ([0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2]):
+            ranking = Ranking(len(pieces))
+            for number in order:
+                ranking.add(pieces[number].as_read(), *logits[number], of_pieces[number])
+            record = ranking.to_record("1", is_list=False, no_answer_threshold=1.0)
+            assert record["no_answer_probability"] == pytest.approx(expected)
+
     def test_keeps_few_answers_of_each_piece(self) -> None:
         pieces = make_pieces(100, 100)
         ranking = rank(pieces, make_logits(pieces), n=2)

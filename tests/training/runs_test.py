@@ -42,6 +42,17 @@ class TestMakeConfig:
         embedders = config["model"]["text_field_embedder"]["token_embedders"]
         assert embedders["tokens"]["pretrained_file"] == glove
 
+    def test_a_model_that_can_say_that_there_is_no_answer_has_files_of_its_own(
+        self, tmp_path: Path
+    ) -> None:
+        names = ("squad/train-v2.0.json.gz", "squad/dev-v2.0.json", "glove/glove.6B.100d.txt")
+        for name in (*names, "squad/train-v1.1.json", "squad/dev-v1.1.json"):
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).touch()
+        config = make_config("training_configs/bidaf_squad2.jsonnet", data=str(tmp_path))
+        assert config["train_data_path"] == str(tmp_path / names[0])
+        assert config["validation_data_path"] == str(tmp_path / names[1])
+
     def test_a_recipe_changes_the_choices_of_a_config(self) -> None:
         variants, lib = ROOT / "training_configs" / "variants", ROOT / "training_configs" / "lib"
         variant = str(variants / "alpha_dot.jsonnet")

@@ -16,6 +16,9 @@ local experiment = {
   max_question_length:: 30,
   max_passage_length:: 400,
 
+  // The share of the training paragraphs that are made harder, by kind: `{ distractor: 0.2 }`.
+  perturbations:: {},
+
   // As in the authors' code, "full-time" is one word of a question and three of a passage. Without it there are
   // three of either, which can be found in the other.
   whole_compounds:: true,
@@ -28,6 +31,11 @@ local experiment = {
   character_embedding:: true,
   word_embedding:: true,
   exact_match:: false,  // whether the other text has a word: as it is, in lower case, without its ending
+  tuned_question_words:: 0,  // so many words, those most frequent in questions, have GloVe vectors that are trained
+  transformer:: null,  // a model of the hub, or a folder, that gives each word a vector, too
+  transformer_dim:: 768,  // the size of these vectors
+  transformer_layers:: 'last',  // or 'mix': a learned sum of all of its layers
+  transformer_trained:: false,
   num_highway_layers:: 2,
   hidden_size:: 100,  // d
   attention:: 'static',  // or 'dynamic': inside the modelling layer
@@ -36,12 +44,16 @@ local experiment = {
   context_to_query:: true,
   query_to_context:: true,
   num_hops:: 1,  // how often the passage attends to the question
-  self_attention:: false,  // let the passage attend to itself before the modelling layer
+  self_attention:: false,  // let the passage attend to itself before the modelling layer, or 'inside': after its first
   num_modeling_layers:: 2,
+  projection:: false,  // from 2d to d after each BiLSTM
   end_input:: 'authors_code',  // or 'paper_text'
   max_answer_length:: null,
   no_answer:: false,  // whether a passage may not answer its question, as in SQuAD 2.0
+  no_answer_summary:: false,  // whether the score of that depends on the question and its passage
+  no_answer_weight:: 1.0,  // how much such a question counts in the loss
   dropout:: 0.2,
+  variational_dropout:: false,  // on what LSTMs read: the same numbers of all words of a text
   open_forget_gates:: true,  // start with forget biases of 1, as the authors' LSTM does
   lstm:: 'unpacked_lstm',  // or AllenNLP's 'lstm': the same values, about half as fast
 
@@ -68,9 +80,10 @@ local experiment = {
   local embedding_dim =
     (if $.character_embedding then $.num_filters else 0)
     + (if $.word_embedding then $.word_dim else 0)
-    + (if $.exact_match then exact_match_dim else 0),
+    + (if $.exact_match then exact_match_dim else 0)
+    + (if $.transformer != null then $.transformer_dim else 0),
   local exact_match_dim = 4,
-  local encoding_dim = 2 * $.hidden_size,  // 2d: h, u and m
+  local encoding_dim = (if $.projection then 1 else 2) * $.hidden_size,  // 2d: h, u and m
   local query_aware_dim =  // 8d: g
     choose('attention', $.attention, {
       dynamic: encoding_dim,
@@ -97,6 +110,11 @@ local experiment = {
     encoding_dim: encoding_dim,
     query_to_context: $.query_to_context,
   },
+  local transformer = {
+    type: 'pretrained_transformer_mismatched',
+    model_name: $.transformer,
+    max_length: 512,  // word pieces that it reads at a time
+  },
   local bilstm(input_size, num_layers=1) =
     {
       type: $.lstm,
@@ -104,7 +122,15 @@ local experiment = {
       hidden_size: $.hidden_size,
       num_layers: num_layers,
       [if num_layers > 1 then 'dropout']: $.dropout,
+      [if $.variational_dropout then 'variational_dropout']: true,
+      [if $.projection then 'projection_dim']: $.hidden_size,
     } + (if $.lstm == 'lstm' then { bidirectional: true } else {}),
+  local self_attention_hop(dim, dropout) = {
+    type: 'self_attention_hop',
+    input_dim: dim,
+    hidden_dim: encoding_dim,
+    [if dropout > 0 then 'dropout']: dropout,
+  },
   local reader = {
     type: 'bidaf_squad',
     tokenizer: { type: 'ptb' },
@@ -114,6 +140,7 @@ local experiment = {
     token_indexers: {
       [if $.exact_match then 'exact_match']: { type: 'word_forms' },
       [if $.word_embedding then 'tokens']: { type: 'word_id', lowercase_tokens: true },
+      [if $.transformer != null then 'transformer']: transformer,
       [if $.character_embedding then 'token_characters']:
         { type: 'word_characters', max_word_length: 16 },
     },
@@ -135,6 +162,8 @@ local experiment = {
   dataset_reader: reader {
     max_question_length: $.max_question_length,
     max_passage_length: $.max_passage_length,
+    [if $.tuned_question_words > 0 then 'count_question_words']: true,
+    [if $.perturbations != {} then 'perturbations']: $.perturbations,
   },
   validation_dataset_reader: reader,
   train_data_path: $.train_data,
@@ -145,6 +174,9 @@ local experiment = {
     min_count: {
       [if $.word_embedding then 'tokens']: $.min_word_count,
       [if $.character_embedding then 'token_characters']: $.min_character_count,
+    },
+    [if $.tuned_question_words > 0 then 'max_vocab_size']: {
+      question_tokens: $.tuned_question_words,
     },
     // All words of GloVe, so that those which only other data has get their vectors too.
     [if $.word_embedding && $.glove != null then 'pretrained_files']: { tokens: $.glove },
@@ -169,10 +201,18 @@ local experiment = {
             dropout: $.dropout,
           },
         },
+        [if $.transformer != null then 'transformer']: {
+          type: 'each_text_once',
+          embedder: transformer {
+            train_parameters: $.transformer_trained,
+            last_layer_only: choose('transformer_layers', $.transformer_layers, { last: true, mix: false }),
+          },
+        },
         [if $.word_embedding then 'tokens']: {
           type: 'fixed_and_trained',
           embedding_dim: $.word_dim,
           [if $.glove != null then 'pretrained_file']: $.glove,
+          [if $.tuned_question_words > 0 then 'tuned_namespace']: 'question_tokens',
         },
       },
     },
@@ -193,16 +233,20 @@ local experiment = {
           num_layers: $.num_modeling_layers,
           dropout: $.dropout,
         }
-      else if $.self_attention then
-        {
-          type: 'compose',
-          encoders: [
-            { type: 'self_attention_hop', input_dim: query_aware_dim, hidden_dim: encoding_dim },
+      else if $.self_attention == false then
+        bilstm(query_aware_dim, $.num_modeling_layers)
+      else {
+        type: 'compose',
+        encoders:
+          if $.self_attention == 'inside' then [
+            bilstm(query_aware_dim),
+            self_attention_hop(encoding_dim, $.dropout),
+            bilstm(encoding_dim, $.num_modeling_layers - 1),
+          ] else [
+            self_attention_hop(query_aware_dim, dropout=0),
             bilstm(query_aware_dim, $.num_modeling_layers),
           ],
-        }
-      else
-        bilstm(query_aware_dim, $.num_modeling_layers),
+      },
     output_layer: {
       type: 'span',
       query_aware_dim: query_aware_dim,
@@ -211,6 +255,8 @@ local experiment = {
       end_input: $.end_input,
       max_answer_length: $.max_answer_length,
       [if $.no_answer then 'no_answer']: true,
+      [if $.no_answer_summary then 'no_answer_summary']: true,
+      [if $.no_answer_weight != 1 then 'no_answer_weight']: $.no_answer_weight,
       dropout: $.dropout,
     },
     dropout: $.dropout,
@@ -251,12 +297,31 @@ experiment + {
       if !$.character_embedding
     } + {
       [name]: 'word_embedding is false'
-      for name in ['glove', 'min_word_count', 'word_dim']
+      for name in ['glove', 'min_word_count', 'word_dim', 'tuned_question_words']
       if !$.word_embedding
+    } + {
+      [name]: 'glove is null, so that all vectors are trained'
+      for name in ['tuned_question_words']
+      if $.word_embedding && $.glove == null
+    } + {
+      [name]: 'transformer is null'
+      for name in ['transformer_dim', 'transformer_layers', 'transformer_trained']
+      if $.transformer == null
+    } + {
+      [name]: 'no_answer is false'
+      for name in ['no_answer_summary', 'no_answer_weight']
+      if !$.no_answer
+    } + {
+      [name]: "lstm is not 'unpacked_lstm'"
+      for name in ['projection', 'variational_dropout']
+      if $.lstm != 'unpacked_lstm'
     } + {
       [name]: "attention is 'dynamic', so that there is no attention layer"
       for name in
-        ['alpha', 'beta', 'context_to_query', 'query_to_context', 'num_hops', 'self_attention']
+        [
+          'alpha', 'beta', 'context_to_query', 'query_to_context', 'num_hops', 'self_attention',
+          'projection',
+        ]
       if $.attention == 'dynamic'
     },
   local known = std.set($.known_choices),
@@ -278,7 +343,15 @@ experiment + {
     ] + [
       'character_embedding and word_embedding are both false: the model would see no words'
       for _ in [0]
-      if !$.character_embedding && !$.word_embedding
+      if !$.character_embedding && !$.word_embedding && $.transformer == null
+    ] + [
+      "self_attention is %s; it must be one of: false, true, 'inside'" % [$.self_attention]
+      for _ in [0]
+      if !std.member([false, true, 'inside'], $.self_attention)
+    ] + [
+      "self_attention 'inside' needs 2 or more num_modeling_layers, not %s" % [$.num_modeling_layers]
+      for _ in [0]
+      if $.self_attention == 'inside' && $.num_modeling_layers < 2
     ],
   // In a field that configs leave as it is, and not in an `assert`, which jsonnet evaluates again with every
   // access to the object: that would take seconds.

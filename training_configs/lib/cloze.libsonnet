@@ -29,7 +29,7 @@
     [name]: 'this is a cloze experiment'
     for name in [
       'max_question_length', 'max_passage_length', 'whole_compounds', 'exact_match', 'end_input',
-      'max_answer_length', 'no_answer',
+      'max_answer_length', 'no_answer', 'no_answer_summary', 'no_answer_weight', 'tuned_question_words', 'transformer', 'perturbations',
       'max_tokens_per_batch', 'group_passages', 'validation_batch_size', 'max_tokens_per_validation_batch',
     ]
   },

@@ -1,2 +1,3 @@
 from bidaf_plugin.data.dataset_readers.cloze_reader import BidafClozeReader as BidafClozeReader
+from bidaf_plugin.data.dataset_readers.perturbations import Perturbation as Perturbation
 from bidaf_plugin.data.dataset_readers.squad_reader import BidafSquadReader as BidafSquadReader

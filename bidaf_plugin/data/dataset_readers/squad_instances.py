@@ -4,7 +4,7 @@ From a tokenised paragraph to the instances of `BidafSquadReader`.
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type
 
 from allennlp.common.util import sanitize
 from allennlp.data import Instance, Token
@@ -66,6 +66,7 @@ def make_instances(
     tokenized: TokenizedParagraph,
     max_question_length: Optional[int] = None,
     max_passage_length: Optional[int] = None,
+    question_field: Type[CompactTextField] = CompactTextField,
 ) -> Iterator[Optional[Instance]]:
     """The instances of a paragraph, with None for each question that a limit leaves out."""
     paragraph, passage_tokens, tokens_of_questions = tokenized
@@ -90,7 +91,7 @@ def make_instances(
             spans = [IMPOSSIBLE]
         yield Instance(
             {
-                "question": CompactTextField(question_tokens),
+                "question": question_field(question_tokens),
                 "passage": passage_field,
                 "metadata": MetadataField(metadata),
                 "answer_spans": AnswerSpansField(spans),  # type: ignore[arg-type]

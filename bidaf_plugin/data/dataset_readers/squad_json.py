@@ -5,7 +5,7 @@ The SQuAD JSON format, read and checked: what is wrong is reported with its plac
 import gzip
 import json
 from os import PathLike
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 from allennlp.common.file_utils import cached_path
 
@@ -42,11 +42,12 @@ class Question(NamedTuple):
 
 
 class Paragraph(NamedTuple):
-    """A passage with all of its questions. `place` names it in messages."""
+    """A passage with all of its questions. `place` names it in messages, `article` is the number of its article."""
 
     place: str
     passage: str
     questions: List[Question]
+    article: int = 0
 
 
 def read_squad_json(file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
@@ -70,9 +71,38 @@ def read_squad_json(file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
         for paragraph_index, paragraph in enumerate(_get(article, "paragraphs", list, place)):
             read = _read_paragraph(paragraph, f"{place}, paragraph {paragraph_index}")
             num_questions += len(read.questions)
-            yield read
+            yield read._replace(article=article_index)
     if num_questions == 0:
         raise DataError(f"{file_path}: there are no questions")
+
+
+def as_squad_json(paragraphs: Iterable[Paragraph]) -> Dict[str, Any]:
+    """What a SQuAD file of version 1.1 has, or of 2.0 if some questions have no answer."""
+    articles: Dict[int, List[Dict[str, Any]]] = {}
+    is_version_2 = False
+    for paragraph in paragraphs:
+        questions = []
+        for question in paragraph.questions:
+            is_version_2 |= question.is_impossible
+            answers = [
+                {"text": answer.text, "answer_start": answer.start} for answer in question.answers
+            ]
+            record = {"id": question.id, "question": question.text, "answers": answers}
+            questions.append({**record, "is_impossible": question.is_impossible})
+        written = {"context": paragraph.passage, "qas": questions}
+        articles.setdefault(paragraph.article, []).append(written)
+    if not is_version_2:
+        for question_record in (
+            item for group in articles.values() for written in group for item in written["qas"]
+        ):
+            del question_record["is_impossible"]
+    return {
+        "version": "v2.0" if is_version_2 else "1.1",
+        "data": [
+            {"title": f"Article {number}", "paragraphs": group}
+            for number, group in articles.items()
+        ],
+    }
 
 
 def read_bytes(file_path: Union[str, PathLike]) -> bytes:

@@ -8,6 +8,7 @@ from allennlp.data import DatasetReader, Instance, TokenIndexer, Tokenizer
 from overrides import overrides
 
 from bidaf_plugin.common.errors import DataError
+from bidaf_plugin.data.dataset_readers.perturbations import check_shares, perturb_some
 from bidaf_plugin.data.dataset_readers.squad_instances import (
     TokenizedParagraph,
     find_token_span,
@@ -19,6 +20,7 @@ from bidaf_plugin.data.dataset_readers.squad_json import (
     Question,
     read_squad_json,
 )
+from bidaf_plugin.data.fields import CompactTextField, QuestionTextField
 from bidaf_plugin.data.token_indexers import WordIdIndexer
 from bidaf_plugin.data.tokenizers import PtbTokenizer
 from bidaf_plugin.data.tokenizers.text_tokens import character_offsets, with_offsets
@@ -65,6 +67,12 @@ class BidafSquadReader(DatasetReader):
         left out. For the training reader only (the authors: 400). Give `validation_dataset_reader`
         neither limit: the score is over all questions and whole passages. Text that comes through
         `text_to_instance` is never cut.
+    count_question_words : `bool`, optional (default = `False`)
+        Whether the vocabulary has the words of questions, without those of passages, in a namespace
+        `question_tokens` too. With its `max_vocab_size` these are the most frequent ones.
+    perturbations : `Dict[str, float]`, optional (default = `None`)
+        The share of the paragraphs that are made harder, by kind of `Perturbation`: `{"distractor": 0.2}`. For
+        the training reader only.
     cache_dir : `str`, optional (default = `None`)
         Has no effect any more; configs and archives of earlier versions may have it.
     """
@@ -76,6 +84,8 @@ class BidafSquadReader(DatasetReader):
         token_indexers: Optional[Dict[str, TokenIndexer]] = None,
         max_question_length: Optional[int] = None,
         max_passage_length: Optional[int] = None,
+        count_question_words: bool = False,
+        perturbations: Optional[Dict[str, float]] = None,
         cache_dir: Optional[str] = None,
         **kwargs: Any,
     ) -> None:
@@ -87,17 +97,23 @@ class BidafSquadReader(DatasetReader):
         self._token_indexers = token_indexers or {"tokens": WordIdIndexer(lowercase_tokens=True)}
         self._max_question_length = max_question_length
         self._max_passage_length = max_passage_length
+        self._question_field = QuestionTextField if count_question_words else CompactTextField
+        self._perturbations = perturbations or {}
+        check_shares(self._perturbations)
         if cache_dir is not None:
             logger.warning("cache_dir has no effect any more: reading takes seconds without it")
 
     @overrides
     def _read(self, file_path: str) -> Iterable[Instance]:
+        paragraphs = read_squad_json(file_path)
+        if self._perturbations:
+            paragraphs = perturb_some(paragraphs, self._perturbations)
         # Whole paragraphs are dealt out to workers, so that no two workers tokenise the same one.
         instances = (
             instance
-            for item in self._tokenize(self.shard_iterable(read_squad_json(file_path)))
+            for item in self._tokenize(self.shard_iterable(paragraphs))
             for instance in make_instances(
-                item, self._max_question_length, self._max_passage_length
+                item, self._max_question_length, self._max_passage_length, self._question_field
             )
         )
         num_left_out = 0

@@ -1,4 +1,5 @@
 from bidaf_plugin.data.fields.answer_spans_field import AnswerSpansField as AnswerSpansField
 from bidaf_plugin.data.fields.compact_text_field import CompactTextField as CompactTextField
+from bidaf_plugin.data.fields.compact_text_field import QuestionTextField as QuestionTextField
 from bidaf_plugin.data.fields.compact_text_field import SharedTextField as SharedTextField
 from bidaf_plugin.data.fields.windowed_text_field import WindowedTextField as WindowedTextField

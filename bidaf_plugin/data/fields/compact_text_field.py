@@ -75,6 +75,26 @@ class CompactTextField(TextField):
         return copied
 
 
+class QuestionTextField(CompactTextField):
+    """
+    A text field whose words are counted a second time, in a vocabulary namespace of their own: that of its
+    words with `question_` before it. A vocabulary can then have the most frequent words of questions.
+    """
+
+    __slots__: List[str] = []
+
+    # That of the words, by AllenNLP's default.
+    _NAMESPACE: ClassVar[str] = "tokens"
+
+    @overrides
+    def count_vocab_items(self, counter: Counts) -> None:
+        counts: Counts = defaultdict(lambda: defaultdict(int))
+        super().count_vocab_items(counts)
+        add_counts(counts, counter)
+        for item, count in counts[self._NAMESPACE].items():
+            counter[f"question_{self._NAMESPACE}"][item] += count
+
+
 class SharedTextField(CompactTextField):
     """
     A text field that several instances hold together: the passage of all questions on a paragraph.

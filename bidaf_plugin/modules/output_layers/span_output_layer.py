@@ -58,6 +58,13 @@ class SpanOutputLayer(OutputLayer):
     no_answer_threshold : `float`, optional (default = `None`)
         The answer is none if the probability of that is larger than this; by default, if it is
         larger than that of the best span.
+    no_answer_summary : `bool`, optional (default = `False`)
+        Whether the logits of no answer depend on the question and its passage: `b + v^T ReLU(V a + c)`, where
+        `a` is the sum of `M` (for the end, of `M2`) with the softmax of the tokens as weights: what the
+        answer would be about ([Clark & Gardner, 2018](https://arxiv.org/abs/1710.10723)). Without it they
+        are one number `b` each.
+    no_answer_weight : `float`, optional (default = `1.0`)
+        How much a question without an answer counts in the loss, for training data that has few of them.
     temperature : `float`, optional (default = `1.0`)
         In evaluation the logits are divided by it, which changes probabilities and no best span. (`a`
         keeps the `p1` of temperature 1.)
@@ -76,6 +83,8 @@ class SpanOutputLayer(OutputLayer):
         dropout: float = 0.2,
         no_answer: bool = False,
         no_answer_threshold: Optional[float] = None,
+        no_answer_summary: bool = False,
+        no_answer_weight: float = 1.0,
         temperature: float = 1.0,
     ) -> None:
         super().__init__()
@@ -83,6 +92,12 @@ class SpanOutputLayer(OutputLayer):
         _check_choice("training_target", training_target, ("first", "drawn"))
         if not temperature > 0:
             raise ConfigurationError(f"temperature must be larger than 0, not {temperature!r}")
+        if not no_answer_weight > 0:
+            raise ConfigurationError(
+                f"no_answer_weight must be larger than 0, not {no_answer_weight!r}"
+            )
+        if no_answer_summary and not no_answer:
+            raise ConfigurationError("no_answer_summary needs `no_answer: true`")
         end_input_dim = (
             modeled_dim if end_input == "paper_text" else query_aware_dim + 3 * modeled_dim
         )
@@ -104,6 +119,15 @@ class SpanOutputLayer(OutputLayer):
         self.no_answer = no_answer
         # For the start and for the end.
         self._no_answer_logits = torch.nn.Parameter(torch.zeros(2)) if no_answer else None
+        self._no_answer_weight = no_answer_weight
+        self._no_answer_scorers: Optional[torch.nn.ModuleList] = None
+        if no_answer_summary:
+            self._no_answer_scorers = torch.nn.ModuleList(
+                torch.nn.Sequential(
+                    torch.nn.Linear(dim, dim), torch.nn.ReLU(), torch.nn.Linear(dim, 1, bias=False)
+                )
+                for dim in (modeled_dim, end_encoder.get_output_dim())
+            )
         self.decoder = SpanDecoder(no_answer)
         self.decoder.set_max_answer_length(max_answer_length)
         self.decoder.set_no_answer_threshold(no_answer_threshold)
@@ -163,7 +187,7 @@ class SpanOutputLayer(OutputLayer):
         start_logits = score_dropped(
             self._start_scorer, self._dropout, [*query_aware_terms, modeled_passage]
         )
-        start = TokenSoftmax(start_logits, passage_mask, self._no_answer_logits_of(0, start_logits))
+        start = self._softmax_of(0, start_logits, modeled_passage, passage_mask)
         if self._end_input == "paper_text":
             end_input = [modeled_passage]
         else:
@@ -178,7 +202,7 @@ class SpanOutputLayer(OutputLayer):
         end_logits = score_dropped(
             self._end_scorer, self._dropout, [*query_aware_terms, end_encoded]
         )
-        end = TokenSoftmax(end_logits, passage_mask, self._no_answer_logits_of(1, end_logits))
+        end = self._softmax_of(1, end_logits, end_encoded, passage_mask)
         if self.temperature != 1.0 and not self.training:
             start, end = (side.at_temperature(self.temperature) for side in (start, end))
         output_dict = self.decoder.decode(start, end)
@@ -186,11 +210,22 @@ class SpanOutputLayer(OutputLayer):
             self._add_loss(output_dict, answer_spans)
         return output_dict
 
-    def _no_answer_logits_of(self, side: int, logits: torch.Tensor) -> Optional[torch.Tensor]:
-        """For each question the logit of no answer beside those of the start (0) or of the end (1)."""
+    def _softmax_of(
+        self, side: int, logits: torch.Tensor, vectors: torch.Tensor, mask: torch.Tensor
+    ) -> TokenSoftmax:
+        """`p1` (0) or `p2` (1), from the logits of the tokens and from the vectors that these are about."""
         if self._no_answer_logits is None:
-            return None
-        return self._no_answer_logits[side].expand(logits.size(0))
+            return TokenSoftmax(logits, mask)
+        # Shape: (batch_size,)
+        no_answer_logits = self._no_answer_logits[side].expand(logits.size(0))
+        if self._no_answer_scorers is not None:
+            # Shape: (batch_size, 1, passage_length)
+            weights = TokenSoftmax(logits, mask).log_probs.exp().unsqueeze(1).to(vectors.dtype)
+            # Shape: (batch_size, dim)
+            summary = (weights @ vectors).squeeze(1)
+            # Shape: (batch_size,)
+            no_answer_logits = no_answer_logits + self._no_answer_scorers[side](summary).squeeze(-1)
+        return TokenSoftmax(logits, mask, no_answer_logits)
 
     def _add_loss(self, output_dict: Dict[str, torch.Tensor], answer_spans: torch.Tensor) -> None:
         if not is_known(answer_spans, self.no_answer).any():
@@ -206,7 +241,9 @@ class SpanOutputLayer(OutputLayer):
             output_dict["no_answer_log_probs"].unbind(dim=1) if self.no_answer else (None, None)
         )
         start_loss, end_loss = (
-            negative_log_likelihood(output_dict[f"span_{side}_log_probs"], tokens, log_probs)
+            negative_log_likelihood(
+                output_dict[f"span_{side}_log_probs"], tokens, log_probs, self._no_answer_weight
+            )
             for side, tokens, log_probs in zip(
                 ("start", "end"), targets.unbind(dim=1), no_answer, strict=True
             )

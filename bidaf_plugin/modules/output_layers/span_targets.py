@@ -37,7 +37,10 @@ def choose_targets(answer_spans: torch.Tensor, draw: bool) -> torch.Tensor:
 
 
 def negative_log_likelihood(
-    log_probs: torch.Tensor, targets: torch.Tensor, no_answer_log_probs: Optional[torch.Tensor]
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    no_answer_log_probs: Optional[torch.Tensor],
+    no_answer_weight: float = 1.0,
 ) -> torch.Tensor:
     """
     `-log p[y]`, averaged over the questions that count; 0, with gradients, if none does.
@@ -51,15 +54,21 @@ def negative_log_likelihood(
         second kind does not count, nor does the third where it is not among the outcomes.
     no_answer_log_probs : `torch.Tensor`, optional
         Shape `(batch_size,)`.
+    no_answer_weight : `float`, optional (default = `1.0`)
+        How much a question without an answer counts in the average.
     """
+    weights: Optional[torch.Tensor] = None
     if no_answer_log_probs is None:
         targets = targets.clamp(min=UNKNOWN_TOKEN)
     else:
         targets = targets.masked_fill(targets == IMPOSSIBLE_TOKEN, log_probs.size(1))
         # Shape: (batch_size, passage_length + 1)
         log_probs = torch.cat([log_probs, no_answer_log_probs.unsqueeze(1)], dim=1)
+        # Shape: (passage_length + 1,)
+        weights = log_probs.new_ones(log_probs.size(1))
+        weights[-1] = no_answer_weight
     # The mean of nothing would not be a number.
     reduction = "mean" if (targets != UNKNOWN_TOKEN).any() else "sum"
     return torch.nn.functional.nll_loss(
-        log_probs, targets, ignore_index=UNKNOWN_TOKEN, reduction=reduction
+        log_probs, targets, weights, ignore_index=UNKNOWN_TOKEN, reduction=reduction
     )

@@ -14,8 +14,9 @@ class SelfAttentionEncoder(Seq2SeqEncoder):
     `x~_t = sum_s softmax_s(S_ts) x_s`, output `g + ReLU(W [x; x~; x * x~] + b)`, of the size of the
     input.
 
-    It goes before the modelling layer: `{type: "compose", encoders: [this, the BiLSTM]}`. Time and
-    memory are quadratic in the length of the passage.
+    It goes before the modelling layer, `{type: "compose", encoders: [this, the BiLSTM]}`, or between
+    two, which costs less, because their vectors are smaller than `g`. Time and memory are quadratic in the
+    length of the passage.
 
     Registered as a `Seq2SeqEncoder` with name "self_attention_hop".
 
@@ -25,11 +26,14 @@ class SelfAttentionEncoder(Seq2SeqEncoder):
         The size of `g`, and of the output.
     hidden_dim : `int`
         The size of `x`.
+    dropout : `float`, optional (default = `0.0`)
+        On the output: on what a BiLSTM behind it reads.
     """
 
-    def __init__(self, input_dim: int, hidden_dim: int) -> None:
+    def __init__(self, input_dim: int, hidden_dim: int, dropout: float = 0.0) -> None:
         super().__init__()
         self._input_dim = input_dim
+        self._dropout = torch.nn.Dropout(dropout)
         self._reduction = torch.nn.Linear(input_dim, hidden_dim)
         self._similarity = LinearMatrixAttention(hidden_dim, hidden_dim, "x,y,x*y")
         self._expansion = torch.nn.Linear(3 * hidden_dim, input_dim)
@@ -77,6 +81,7 @@ class SelfAttentionEncoder(Seq2SeqEncoder):
         # Shape: (batch_size, length, hidden_dim)
         attended = attention @ words
         # Shape: (batch_size, length, input_dim)
-        return inputs + torch.relu(
+        outputs = inputs + torch.relu(
             self._expansion(torch.cat([words, attended, words * attended], dim=-1))
         )
+        return self._dropout(outputs)

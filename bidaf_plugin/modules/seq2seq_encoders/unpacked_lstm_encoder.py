@@ -64,6 +64,13 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         for what is faster.
     bidirectional : `bool`, optional (default = `True`)
         There is no other choice; the configs of `lstm` have it.
+    variational_dropout : `bool`, optional (default = `False`)
+        Dropout, also that of the inputs, strikes the same numbers of all words of a text
+        ([Gal & Ghahramani, 2016](https://arxiv.org/abs/1512.05287)).
+    projection_dim : `int`, optional (default = `None`)
+        With it the output has this size: `tanh(B [h_forward; h_backward])`, where `B` starts as the
+        identity for either direction, as in [FastQA](https://arxiv.org/abs/1703.04816) (Weissenborn et
+        al., 2017). What comes after has half as much to multiply.
     """
 
     def __init__(
@@ -74,6 +81,8 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         dropout: float = 0.0,
         kernel: str = "auto",
         bidirectional: bool = True,
+        variational_dropout: bool = False,
+        projection_dim: Optional[int] = None,
     ) -> None:
         super().__init__()
         if not bidirectional:
@@ -89,10 +98,16 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         self._input_size = input_size
         self._hidden_size = hidden_size
         self._kernel = kernel
+        self._is_by_text = variational_dropout
         layer_sizes = [input_size] + [2 * hidden_size] * (num_layers - 1)
         self._forward_lstms = self._make_lstms(layer_sizes)
         self._backward_lstms = self._make_lstms(layer_sizes)
         self._dropout = torch.nn.Dropout(dropout)
+        self._projection: Optional[torch.nn.Linear] = None
+        if projection_dim is not None:
+            self._projection = torch.nn.Linear(2 * hidden_size, projection_dim, bias=False)
+            copies = torch.eye(projection_dim).repeat(1, -(-2 * hidden_size // projection_dim))
+            self._projection.weight.data.copy_(copies[:, : 2 * hidden_size])
         # For layers whose weights do not change.
         self._prepared: Optional[List[Any]] = None
         if bilstm is not None:
@@ -121,7 +136,7 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         )
 
     def to_torch(self) -> torch.nn.LSTM:
-        """A bidirectional `torch.nn.LSTM` with the same weights, as inside AllenNLP's `lstm`."""
+        """A bidirectional `torch.nn.LSTM` with the same weights, as inside AllenNLP's `lstm`: no projection."""
         lstm = torch.nn.LSTM(
             self._input_size,
             self._hidden_size,
@@ -138,6 +153,8 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
     def _torch_names(self) -> Iterator[Tuple[str, str]]:
         """The name of each parameter, here and in a bidirectional `torch.nn.LSTM`."""
         for name, _ in self.named_parameters():
+            if name.startswith("_projection"):
+                continue
             lstms, layer, parameter = name.split(".")
             suffix = "_reverse" if lstms == "_backward_lstms" else ""
             yield name, f"{parameter.removesuffix('l0')}l{layer}{suffix}"
@@ -155,7 +172,7 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
 
     @overrides
     def get_output_dim(self) -> int:
-        return 2 * self._hidden_size
+        return 2 * self._hidden_size if self._projection is None else self._projection.out_features
 
     @overrides
     def is_bidirectional(self) -> bool:
@@ -180,7 +197,7 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
         # Returns
 
         `torch.Tensor`
-            Shape `(batch_size, length, 2 * hidden_size)`, zero at padding.
+            Shape `(batch_size, length, output_dim)`, zero at padding.
         """
         terms = as_terms(inputs)
         if mask is None:
@@ -194,11 +211,16 @@ class UnpackedLstmEncoder(Seq2SeqEncoder):
             # Shape: (batch_size, length, 2 * hidden_size)
             if is_native:
                 outputs = bilstm.run_layer(
-                    forward_lstm, backward_lstm, terms, mask, dropout, weights
+                    forward_lstm, backward_lstm, terms, mask, dropout, weights, self._is_by_text
                 )
             else:
-                outputs = _run_layer(forward_lstm, backward_lstm, terms, mask, dropout)
+                outputs = _run_layer(
+                    forward_lstm, backward_lstm, terms, mask, dropout, self._is_by_text
+                )
             terms, dropout = [outputs], self._dropout.p if self.training else 0.0
+        if self._projection is not None:
+            # Shape: (batch_size, length, projection_dim)
+            outputs = torch.tanh(self._projection(outputs))
         return outputs
 
 
@@ -208,10 +230,19 @@ def _run_layer(
     terms: Sequence[torch.Tensor],
     mask: torch.Tensor,
     dropout: float,
+    is_by_text: bool,
 ) -> torch.Tensor:
     """One layer by torch's kernels."""
     # Shape: (batch_size, length, input_size)
-    inputs = torch.nn.functional.dropout(concatenate(terms), dropout)
+    inputs = concatenate(terms)
+    if is_by_text and dropout:
+        # Shape: (batch_size, 1, input_size)
+        factors = torch.nn.functional.dropout(torch.ones_like(inputs[:, :1]), dropout)
+        # Shape: (batch_size, length, input_size)
+        inputs = inputs * factors
+    else:
+        # Shape: (batch_size, length, input_size)
+        inputs = torch.nn.functional.dropout(inputs, dropout)
     # Shape: (batch_size, length, hidden_size)
     forward_outputs, _ = forward_lstm(inputs)
     # Shape: (batch_size, length, hidden_size)

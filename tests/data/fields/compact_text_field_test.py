@@ -7,7 +7,7 @@ from allennlp.data import Token, TokenIndexer, Vocabulary
 from allennlp.data.fields import TextField
 from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenCharactersIndexer
 
-from bidaf_plugin.data.fields import CompactTextField, SharedTextField
+from bidaf_plugin.data.fields import CompactTextField, QuestionTextField, SharedTextField
 from bidaf_plugin.data.token_indexers import WordCharactersIndexer, WordIdIndexer
 from bidaf_plugin.data.tokenizers import PtbTokenizer
 
@@ -123,3 +123,14 @@ class TestSharedTextField:
         assert CountingIndexer.num_calls == 1
         field.index(Vocabulary(counter={"tokens": {"is": 1, "rose": 1}}))
         assert CountingIndexer.num_calls == 2
+
+
+def test_words_of_questions_are_counted_apart_too() -> None:
+    tokens = PtbTokenizer().tokenize(TEXTS[0])
+    indexers = make_indexers("own")
+    counts: Dict[str, Dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    QuestionTextField(tokens, indexers).count_vocab_items(counts)
+    CompactTextField(PtbTokenizer().tokenize("rose"), indexers).count_vocab_items(counts)
+    assert counts["tokens"]["rose"] == 2 + 1
+    assert counts["question_tokens"]["rose"] == 2
+    assert set(counts) == {"tokens", "token_characters", "question_tokens"}
