@@ -55,7 +55,7 @@ def check_is_text(text: str, place: str) -> None:
         raise DataError(f"{place}: half a character (a lone surrogate) at {half}")
 
 
-def _one_sentence(error: BaseException) -> Optional[str]:
+def one_sentence(error: BaseException) -> Optional[str]:
     """What to tell the user about `error`, or None where the fault may be ours."""
     if isinstance(error, ConfigurationError):
         return str(error).strip()
@@ -196,7 +196,7 @@ def install_error_messages() -> None:
         traceback: Optional[TracebackType],
     ) -> None:
         is_debugging = bool(os.environ.get("ALLENNLP_DEBUG"))
-        message = None if is_debugging else _one_sentence(error)
+        message = None if is_debugging else one_sentence(error)
         if isinstance(error, KeyboardInterrupt) and not is_debugging:
             # On a line of its own: progress bars leave theirs unfinished.
             print("\nInterrupted", file=sys.stderr)
