@@ -213,7 +213,7 @@ def _open_json(path: Path) -> Iterator[IO[bytes]]:
             return
         # Without name and time, the same predictions make the same file.
         with gzip.GzipFile(fileobj=file, filename="", mode="wb", mtime=0) as compressed:
-            yield compressed
+            yield compressed  # type: ignore[misc]
 
 
 def join_objects(path: Path, parts: Iterable[str]) -> None:

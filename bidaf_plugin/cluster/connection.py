@@ -23,7 +23,6 @@ _OBJECT_STORE_BYTES = 200_000_000
 # Ray is told where it should listen, and to try once, in the environment alone.
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_NUM_REDIS_GET_RETRIES": "1",
     "RAY_py_gcs_connect_timeout_s": "10",
 }
