@@ -57,8 +57,8 @@ class JsonStream:
                     place = self._num_before + error.pos
                     raise ValueError(f"{error.msg} at character {place:,}") from None
             else:
-                # A number may go on.
-                if end < len(self._text) or not self._read_more():
+                # A number may go on, and be whole without that: "1" of "1.5e+10".
+                if end < len(self._text) - _LONGEST_TOKEN or not self._read_more():
                     self._index = end
                     return value
 
