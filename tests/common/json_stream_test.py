@@ -25,7 +25,7 @@ def read_everything(stream: JsonStream) -> Any:
 
 class TestJsonStream:
     def test_reads_what_json_reads_wherever_the_text_is_cut(self) -> None:
-        value = {
+        value: Any = {
             "a": [1, -2.5e10, True, None, [], {}, ["x", {"y": {}}]],
             'q"\\': "é𝄞\n" * 3,
             "": {"nested": [[[]]]},
