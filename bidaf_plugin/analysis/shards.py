@@ -119,8 +119,10 @@ def _read_lines(file: IO[bytes], path: str, on_bad: OnBad) -> Iterator[Any]:
             if not isinstance(id, str):
                 raise DataError(f"the answer needs an 'id' that is a string, found {id!r:.60}")
             check_is_text(id, "'id'")
-        except (DataError, ValueError, RecursionError) as error:
+        except DataError as error:
             on_bad(f"{place}: {error}")
+        except (ValueError, RecursionError) as error:
+            on_bad(f"{place}: not JSON ({error})")
         else:
             yield place, {**record, "id": id}
 

@@ -75,7 +75,10 @@ class _Parts:
         """What was begun with other settings does not pass for the same."""
         os.makedirs(self.folder, exist_ok=True)
         path = os.path.join(self.folder, "settings.json")
-        if not os.path.exists(path):
+        is_begun = os.path.exists(path) and any(
+            name[:1].isdecimal() for name in os.listdir(self.folder)
+        )
+        if not is_begun:
             write_atomically(path, json.dumps(settings))
         elif read_plain_json(path) != settings:
             raise DataError(

@@ -45,11 +45,13 @@ class FakeGpus:
             self.states[gpu] = state
 
 
-def start(state: Dict[str, Any], device: torch.device = CPU) -> RandomStateCallback:
+def start(
+    state: Dict[str, Any], device: torch.device = CPU, is_primary: bool = True
+) -> RandomStateCallback:
     """What the trainer does: the checkpoint is loaded, then training starts."""
     callback = RandomStateCallback("")
     callback.load_state_dict(state)
-    callback.on_start(SimpleNamespace(cuda_device=device))
+    callback.on_start(SimpleNamespace(cuda_device=device), is_primary=is_primary)
     return callback
 
 
@@ -107,7 +109,7 @@ class TestRandomStateCallback:
         drawn = []
         for rank in (0, 1, 2):
             use_rank(monkeypatch, rank)
-            start(state)
+            start(state, is_primary=rank == 0)
             drawn.append(tuple(torch.rand(3).tolist()))
         # The first one wrote the checkpoint.
         assert drawn[0] == tuple(expected.tolist())
