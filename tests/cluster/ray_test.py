@@ -8,6 +8,8 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
+from functools import partial
+from glob import glob
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List
@@ -123,7 +125,7 @@ class TestRay:
             process = start(*arguments, str(out), "--ray", log=tmp_path / f"{name}.log")
             if name == "killed":
                 shards = Path(f"{out}.shards")
-                wait_until(lambda: (shards / "00000000.json").exists(), process)  # noqa: B023
+                wait_until((shards / "00000000.json").exists, process)
                 os.kill(find_processes("_Worker", process)[0], signal.SIGKILL)
             assert process.wait(timeout=600) == 0
             contents.append(out.read_bytes())
@@ -143,9 +145,7 @@ class TestRay:
             log, folder = tmp_path / f"{name}.log", tmp_path / name
             process = start(*arguments, str(folder), *options, log=log)
             if name == "killed":
-                wait_until(
-                    lambda: list(folder.glob("*/model_state_e1_b0.th")), process
-                )  # noqa: B023
+                wait_until(partial(glob, f"{folder}/*/model_state_e1_b0.th"), process)
                 os.kill(find_processes("_train", process)[0], signal.SIGKILL)
             assert process.wait(timeout=600) == 0, log.read_text()
         assert comparison(tmp_path / "many") == comparison(tmp_path / "plain")
@@ -172,7 +172,7 @@ class TestRay:
         out = tmp_path / "p.json"
         arguments = ["answer", str(tiny_archive), str(many_questions), "-o", str(out), "--ray"]
         process = start("bidaf", *arguments, log=tmp_path / "log")
-        wait_until(lambda: Path(f"{out}.shards.lock").exists(), process)
+        wait_until(Path(f"{out}.shards.lock").exists, process)
         second = run(*arguments)
         assert second.returncode == 1
         assert second.stderr.splitlines()[-1].endswith(
