@@ -7,7 +7,7 @@ import signal
 import socket
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Iterator, List, NamedTuple, Optional
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
 import torch
 from allennlp.common.plugins import import_plugins
@@ -115,13 +115,12 @@ def connected(options: ClusterOptions) -> Iterator[Cluster]:
     local_options = {"include_dashboard": False, "object_store_memory": _OBJECT_STORE_BYTES}
     # Ray takes it for itself.
     on_sigterm = signal.getsignal(signal.SIGTERM)
+    settings = {"log_to_driver": False, "logging_level": "CRITICAL"}
     try:
-        ray.init(
-            address=options.address,
-            log_to_driver=False,
-            logging_level="CRITICAL",
-            **(local_options if is_local else {}),
-        )
+        if is_local:
+            _start(ray, {**settings, **local_options})
+        else:
+            ray.init(options.address, **settings)
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         where = "a cluster of this machine" if is_local else f"the cluster at {options.address}"
@@ -131,6 +130,15 @@ def connected(options: ClusterOptions) -> Iterator[Cluster]:
         yield Cluster(ray, _room(ray, options), options, os.getcwd())
     finally:
         ray.shutdown()
+
+
+def _start(ray: Any, settings: Dict[str, Any]) -> None:
+    """Starts a local cluster, if need be twice: a machine that is busy may not have it up in Ray's half a minute."""
+    try:
+        ray.init(LOCAL, **settings)
+    except Exception:
+        ray.shutdown()
+        ray.init(LOCAL, **settings)
 
 
 def _check_answers(address: str) -> str:

@@ -50,13 +50,13 @@ def hosts() -> Iterator[List[Host]]:
             yield [Host(rank, f"127.0.0.{rank + 1}", "lo", []) for rank in (0, 1)]
             return
         # The two ends of a cable.
-        ip("link", "add", "a", "netns", names[0], "type", "veth", "peer", "b", "netns", names[1])
+        ends = [["name", end, "netns", name] for end, name in zip("ab", names, strict=True)]
+        assert ip("link", "add", *ends[0], "type", "veth", "peer", *ends[1])
         found = []
         for rank, (name, device) in enumerate(zip(names, "ab", strict=True)):
             address = f"10.77.0.{rank + 1}"
-            ip("-n", name, "addr", "add", f"{address}/24", "dev", device)
-            for each in ("lo", device):
-                ip("-n", name, "link", "set", each, "up")
+            assert ip("-n", name, "addr", "add", f"{address}/24", "dev", device)
+            assert all(ip("-n", name, "link", "set", each, "up") for each in ("lo", device))
             found.append(Host(rank, address, device, ["ip", "netns", "exec", name]))
         yield found
 
