@@ -30,7 +30,7 @@ _NO_GPU = re.compile(r"Cannot access accelerator device|Torch not compiled with 
 # What gloo and torch's store say of another process.
 _LOST_PROCESS = re.compile(r"Connection (was likely )?(closed|reset)|Broken pipe|No route to host")
 _NO_FIRST_HOST = re.compile(r"client socket has (?:failed to connect|timed out).*?\((\S+), (\d+)\)")
-_SILENT_PROCESS = re.compile(r"[Tt]imed out (after|waiting)|wait timeout")
+_SILENT_PROCESS = re.compile(r"[Tt]imed out (after|waiting)|(wait|Connect) timeout")
 _JSONNET_ERROR = re.compile(r"(STATIC|RUNTIME) ERROR")
 _UNKNOWN_ARGUMENT = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument ('\w+')")
 _NO_MEMORY = re.compile(r"can't allocate memory|not enough memory")

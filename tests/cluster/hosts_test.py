@@ -56,7 +56,7 @@ def hosts() -> Iterator[List[Host]]:
         for rank, (name, device) in enumerate(zip(names, "ab", strict=True)):
             address = f"10.77.0.{rank + 1}"
             assert ip("-n", name, "addr", "add", f"{address}/24", "dev", device)
-            assert all(ip("-n", name, "link", "set", each, "up") for each in ("lo", device))
+            assert all(ip("-n", name, "link", "set", "dev", each, "up") for each in ("lo", device))
             found.append(Host(rank, address, device, ["ip", "netns", "exec", name]))
         yield found
 
@@ -137,7 +137,7 @@ class TestTwoHosts:
     ) -> None:
         if how == "unplugged" and not hosts[0].prefix:
             pytest.skip("needs network namespaces")
-        config = two_hosts(tmp_path, hosts, timeout=10)
+        config = two_hosts(tmp_path, hosts, timeout=60)
         train(hosts, config, tmp_path / "whole")
         folder = tmp_path / how
         folder.mkdir()
@@ -148,9 +148,9 @@ class TestTwoHosts:
             subprocess.run(["pkill", "-9", "-P", str(processes[1].pid)])
             processes[1].kill()
         else:
-            ip("-n", hosts[1].prefix[-1], "link", "set", hosts[1].device, "down")
+            ip("-n", hosts[1].prefix[-1], "link", "set", "dev", hosts[1].device, "down")
         for process in processes[: 1 if how == "killed" else 2]:
-            assert process.wait(timeout=100) == 1
+            assert process.wait(timeout=200) == 1
         processes[1].wait()
         output = (folder / "0.log").read_text()
         assert "Traceback" not in output
@@ -161,6 +161,6 @@ class TestTwoHosts:
         for path in (folder / "1").glob("*_state_e1_b[4-9].th"):
             path.unlink()
         if how == "unplugged":
-            ip("-n", hosts[1].prefix[-1], "link", "set", hosts[1].device, "up")
+            ip("-n", hosts[1].prefix[-1], "link", "set", "dev", hosts[1].device, "up")
         train(hosts, config, folder, "--recover")
         assert metrics(folder / "0") == metrics(tmp_path / "whole" / "0")
