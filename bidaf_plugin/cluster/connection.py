@@ -133,12 +133,15 @@ def connected(options: ClusterOptions) -> Iterator[Cluster]:
 
 
 def _start(ray: Any, settings: Dict[str, Any]) -> None:
-    """Starts a local cluster, if need be twice: a machine that is busy may not have it up in Ray's half a minute."""
-    try:
-        ray.init(LOCAL, **settings)
-    except Exception:
-        ray.shutdown()
-        ray.init(LOCAL, **settings)
+    """Starts a local cluster. A machine that is busy may not have it up in the half a minute that Ray allows."""
+    for is_last in (False, False, True):
+        try:
+            ray.init(LOCAL, **settings)
+            return
+        except Exception:
+            ray.shutdown()
+            if is_last:
+                raise
 
 
 def _check_answers(address: str) -> str:

@@ -184,7 +184,7 @@ class _Screen:
         bar.refresh()
 
     def say(self, sentence: str) -> None:
-        Tqdm.tqdm.write(sentence, file=sys.stderr)
+        next(iter(self._bars.values())).write(sentence, file=sys.stderr)
 
     def close(self) -> None:
         self._stack.close()

@@ -21,6 +21,8 @@ at_length = pytest.mark.skipif(
 )
 SAMPLE = FIXTURES / "squad" / "sample_dev.json"
 PORT = 29_517
+# Torch passes over a name of one letter.
+_DEVICES = ("end0", "end1")
 
 
 class Host(NamedTuple):
@@ -50,10 +52,10 @@ def hosts() -> Iterator[List[Host]]:
             yield [Host(rank, f"127.0.0.{rank + 1}", "lo", []) for rank in (0, 1)]
             return
         # The two ends of a cable.
-        ends = [["name", end, "netns", name] for end, name in zip("ab", names, strict=True)]
+        ends = [["name", end, "netns", name] for end, name in zip(_DEVICES, names, strict=True)]
         assert ip("link", "add", *ends[0], "type", "veth", "peer", *ends[1])
         found = []
-        for rank, (name, device) in enumerate(zip(names, "ab", strict=True)):
+        for rank, (name, device) in enumerate(zip(names, _DEVICES, strict=True)):
             address = f"10.77.0.{rank + 1}"
             assert ip("-n", name, "addr", "add", f"{address}/24", "dev", device)
             assert all(ip("-n", name, "link", "set", "dev", each, "up") for each in ("lo", device))
