@@ -118,6 +118,11 @@ test-long: install-tools  ## The native LSTM against torch's, in 1,000 random ca
 test-browser: install-tools  ## Only the tests of the page, in a Chromium
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q tests/server/page
 
+.PHONY: test-cluster
+test-cluster: install-tools  ## Install Ray; killed workers, full disks, and two hosts that train together (10 minutes)
+	@$(PIP_INSTALL) -e '.[cluster]'
+	@BIDAF_CLUSTER_TESTS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -q -rs tests/cluster
+
 .PHONY: test-wheel
 test-wheel: install-tools  ## Build a wheel, install it with AllenNLP in an empty environment, ask a question
 	@BIDAF_WHOLE_WHEEL=1 $(BIN)/pytest -q tests/wheel_test.py

@@ -45,6 +45,7 @@ INSTALL_NAMES = {
     "nltk": "bidaf_plugin[allennlp]",
     "onnx": "bidaf_plugin[onnx]",
     "onnxruntime": "bidaf_plugin[onnx]",
+    "ray": "bidaf_plugin[cluster]",
     "scipy": "bidaf_plugin[analysis]",
     "sklearn": "bidaf_plugin[analysis]",
     "spacy": "bidaf_plugin",

@@ -27,6 +27,7 @@ LAYERS = (
     "analysis",
     "export",
     "server",
+    "cluster",
     "commands",
     "upstream",
     "",

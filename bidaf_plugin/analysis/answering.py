@@ -31,7 +31,7 @@ from bidaf_plugin.predictors.span_predictor import SpanPredictor
 
 # Among so many questions those with passages of similar length are answered together, by all models before
 # the next ones are read.
-_QUESTIONS_AT_ONCE = 2_000
+QUESTIONS_AT_ONCE = 2_000
 # So many spans of each question are kept for other programs.
 _NUM_SPANS = 10
 # What can be done with them alone.
@@ -48,7 +48,7 @@ def answer_paragraphs(
     records = records_of(paragraphs)
     answers: List[JsonDict] = []
     with Tqdm.tqdm(total=len(records), unit=" questions", mininterval=0.5) as progress:
-        for group in lazy_groups_of(records, _QUESTIONS_AT_ONCE):
+        for group in lazy_groups_of(records, QUESTIONS_AT_ONCE):
             questions = predictor.make_questions(group)
             answers += predictor.predict_questions(questions, batch_size, progress.update)
     return answers
@@ -134,7 +134,7 @@ def answer_together(
             load(archive)
     else:
         get_member = {archive: load(archive) for archive in archives}.__getitem__
-        groups = lazy_groups_of(questions, _QUESTIONS_AT_ONCE)
+        groups = lazy_groups_of(questions, QUESTIONS_AT_ONCE)
     with Tqdm.tqdm(total=len(questions) * len(archives), unit=" answers") as progress:
         for group in groups:
             _answer_group(group, get_member, answers, progress.update)

@@ -13,8 +13,9 @@ import gzip
 import json
 import os
 from collections import Counter
+from contextlib import contextmanager
 from os import PathLike
-from typing import Any, Dict, Iterable, List, Mapping, Sequence, Set, Tuple, Union
+from typing import IO, Any, Dict, Iterable, Iterator, List, Mapping, Sequence, Set, Tuple, Union
 
 from allennlp.common.util import JsonDict
 
@@ -30,6 +31,9 @@ from bidaf_plugin.data.dataset_readers.squad_json import (
 from bidaf_plugin.modules.ensemble_rules import Candidate
 
 Path = Union[str, PathLike]
+
+# What there may be beside a prediction file, by its key in the record of an answer.
+KINDS_BESIDE = {"n_best": "nbest", "no_answer_probability": "na_prob"}
 
 
 def read_paragraphs(path: Path) -> List[Paragraph]:
@@ -193,22 +197,47 @@ def write_answers(path: str, answers: Sequence[JsonDict]) -> List[str]:
     are. Returns the paths of the files.
     """
     paths = []
-    for key, kind in (("n_best", "nbest"), ("no_answer_probability", "na_prob")):
-        if answers and key in answers[0]:
+    for key, kind in KINDS_BESIDE.items():
+        found = {answer["id"]: answer[key] for answer in answers if key in answer}
+        if found:
             paths.append(path_beside(path, kind))
-            write_json(paths[-1], {answer["id"]: answer[key] for answer in answers})
+            write_json(paths[-1], found)
     write_json(path, {answer["id"]: answer["best_span_str"] for answer in answers})
     return [*paths, path]
 
 
 def write_json(path: Path, value: Any) -> None:
     """Writes a JSON file, gzipped if its name says so, which is either whole or not there."""
-    content = json.dumps(value).encode("utf-8")
-    if str(path).endswith(".gz"):
-        # Without the time, the same predictions make the same file.
-        content = gzip.compress(content, mtime=0)
+    with _open_json(path) as file:
+        file.write(json.dumps(value).encode("utf-8"))
+
+
+@contextmanager
+def _open_json(path: Path) -> Iterator[IO[bytes]]:
     with open_atomically(os.fspath(path), "wb") as file:
-        file.write(content)
+        if not str(path).endswith(".gz"):
+            yield file
+            return
+        # Without name and time, the same predictions make the same file.
+        with gzip.GzipFile(fileobj=file, filename="", mode="wb", mtime=0) as compressed:
+            yield compressed  # type: ignore[misc]
+
+
+def join_objects(path: Path, parts: Iterable[str]) -> None:
+    """
+    Writes what `write_json` would write of all objects in the JSON files `parts` together, which have no key in
+    common. There is never more than one of them in memory.
+    """
+    with _open_json(path) as file:
+        file.write(b"{")
+        separator = b""
+        for part in parts:
+            with open(part, "rb") as part_file:
+                items = part_file.read()[1:-1]
+            if items:
+                file.write(separator + items)
+                separator = b", "
+        file.write(b"}")
 
 
 def path_beside(path: Path, kind: str) -> str:

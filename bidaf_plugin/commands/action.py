@@ -1,12 +1,15 @@
 import argparse
 import inspect
 from functools import partial
+from typing import Optional
 
 from allennlp.commands.subcommand import Subcommand
 from allennlp.common import Registrable
 from overrides import overrides
 
 from bidaf_plugin.archives.trust import add_trust_option, run_trusting
+from bidaf_plugin.cluster.connection import ClusterOptions
+from bidaf_plugin.common.errors import DataError
 
 
 class Action(Registrable):
@@ -42,6 +45,45 @@ def add_output(
     required: bool = True,
 ) -> None:
     parser.add_argument("-o", "--output", metavar=metavar, required=required, help=help)
+
+
+def add_cluster_options(parser: argparse.ArgumentParser) -> None:
+    """For actions that can work on many machines."""
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        nargs="?",
+        const="local",
+        help="work on the Ray cluster at HOST:PORT, or without an address on all cores of this machine",
+    )
+    parser.add_argument(
+        "--workers", metavar="N", type=int, help="with --ray: how many (default: all that fit)"
+    )
+    parser.add_argument(
+        "--cpus-per-worker", metavar="N", type=int, help="with --ray: cores of each (default: 1)"
+    )
+    parser.add_argument(
+        "--gpus-per-worker", metavar="N", type=int, help="with --ray: GPUs of each (default: none)"
+    )
+
+
+def cluster_options(args: argparse.Namespace) -> Optional[ClusterOptions]:
+    """Which cluster the arguments mean, None for none."""
+    given = {
+        name: getattr(args, name) for name in ("workers", "cpus_per_worker", "gpus_per_worker")
+    }
+    for name, number in given.items():
+        option = f"--{name.replace('_', '-')}"
+        if number is not None and args.ray is None:
+            raise DataError(f"{option} is for --ray")
+        least = 0 if name.startswith("gpus") else 1
+        if number is not None and number < least:
+            raise DataError(f"{option} must be {least} or more, not {number}")
+    if args.ray is None:
+        return None
+    workers, cpus, gpus = given.values()
+    packages = getattr(args, "include_package", None) or []
+    return ClusterOptions(args.ray, workers, cpus or 1, gpus or 0, packages)
 
 
 def add_overrides(parser: argparse.ArgumentParser, configs: str = "the config") -> None:

@@ -6,7 +6,13 @@ import argparse
 import json
 import sys
 
-from bidaf_plugin.commands.action import Action, add_model_options, add_output
+from bidaf_plugin.commands.action import (
+    Action,
+    add_cluster_options,
+    add_model_options,
+    add_output,
+    cluster_options,
+)
 from bidaf_plugin.common.errors import DataError
 
 
@@ -21,9 +27,14 @@ class Answer(Action):
     without an answer, {question id: probability that there is none}. Names that end in .gz make
     gzipped files.
 
+    With --ray, DATA may also be JSON lines (.jsonl) or a folder of files of any size, which many workers
+    answer. What cannot be used is left out, and named in OUT.errors.txt. What was interrupted goes on
+    when the same command is run again.
+
     Example: allennlp bidaf answer runs/squad/model.tar.gz dev-v1.1.json -o predictions.json
              allennlp bidaf answer runs/squad/model.tar.gz dev-v1.1.json.gz -o predictions.json.gz \\
                  --n-best 5 --max-answer-length 17
+             allennlp bidaf answer runs/squad/model.tar.gz corpus -o predictions.json --ray 10.0.0.1:6379
     """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -47,6 +58,7 @@ class Answer(Action):
             "--batch-size", type=int, help="questions per batch (default: what is fastest)"
         )
         add_model_options(parser)
+        add_cluster_options(parser)
 
     def run(self, args: argparse.Namespace) -> None:
         from bidaf_plugin.analysis.answering import answer_paragraphs
@@ -54,15 +66,23 @@ class Answer(Action):
         from bidaf_plugin.archives.load import load_span_predictor
         from bidaf_plugin.common.folders import check_can_be_written
 
+        predictor_args = {
+            name: getattr(args, name)
+            for name in ("n_best", "max_answer_length", "no_answer_threshold")
+        }
+        options = cluster_options(args)
+        if options is not None:
+            from bidaf_plugin.cluster.answering import AnsweringOptions, answer_files
+
+            if args.cuda_device >= 0:
+                raise DataError("with --ray it is --gpus-per-worker in place of --cuda-device")
+            answering = AnsweringOptions(args.archive, predictor_args, args.batch_size)
+            for path in answer_files(answering, args.data, args.output, options):
+                print(f"wrote {path}")
+            return
         check_can_be_written(args.output)
         paragraphs = read_paragraphs(args.data)
-        predictor = load_span_predictor(
-            args.archive,
-            args.cuda_device,
-            n_best=args.n_best,
-            max_answer_length=args.max_answer_length,
-            no_answer_threshold=args.no_answer_threshold,
-        )
+        predictor = load_span_predictor(args.archive, args.cuda_device, **predictor_args)
         answers = answer_paragraphs(predictor, paragraphs, args.batch_size)
         for path in write_answers(args.output, answers):
             print(f"wrote {path}")

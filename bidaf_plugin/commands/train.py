@@ -6,14 +6,20 @@ ensembles.
 import argparse
 import json
 import os
-from typing import List
+from typing import Any, Dict, Iterator, List, Optional
 
 from allennlp.common import Params
 
 from bidaf_plugin.analysis.answering import answer_together, format_scores, score_together
 from bidaf_plugin.analysis.files import read_gold_paragraphs, write_json
 from bidaf_plugin.archives.ensemble import write_ensemble_archive
-from bidaf_plugin.commands.action import Action, add_overrides
+from bidaf_plugin.cluster.connection import ClusterOptions
+from bidaf_plugin.commands.action import (
+    Action,
+    add_cluster_options,
+    add_overrides,
+    cluster_options,
+)
 from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.common.files import write_atomically
 from bidaf_plugin.common.folders import check_folder
@@ -23,8 +29,10 @@ from bidaf_plugin.training.runs import (
     VARIANTS_FOLDER,
     find_variants,
     load_configs,
+    member_params,
     train_runs,
     train_variant,
+    variant_params,
 )
 
 
@@ -118,6 +126,7 @@ class Study(Action):
             "--results", metavar="FOLDER", help="where the table of --finished and a plot of it go"
         )
         add_overrides(parser, "all configs")
+        add_cluster_options(parser)
 
     def run(self, args: argparse.Namespace) -> None:
         from bidaf_plugin.analysis.reproduction import write_comparison, write_finished
@@ -134,14 +143,34 @@ class Study(Action):
             raise DataError(
                 f"--steps ({args.steps}) must be a multiple of --evaluations ({args.evaluations})"
             )
+        options = cluster_options(args)
         check_folder(args.serialization_dir)
         configs = load_configs(find_variants(args.variants), args.overrides)
+        for _ in self._train(args, configs, options):
+            comparison = write_comparison(args.serialization_dir, list(configs))
+        print(comparison)
+
+    def _train(
+        self,
+        args: argparse.Namespace,
+        configs: Dict[str, Dict[str, Any]],
+        options: Optional[ClusterOptions],
+    ) -> Iterator[str]:
+        """Trains the variants, and gives their names as they end."""
+        if options is not None:
+            from bidaf_plugin.cluster.training import train_on_cluster
+
+            runs = {
+                name: variant_params(config, args.steps, args.evaluations)
+                for name, config in configs.items()
+            }
+            yield from train_on_cluster(runs, args.serialization_dir, options)
+            return
         for number, (name, config) in enumerate(configs.items(), start=1):
             print(f"[{number}/{len(configs)}] {name}", flush=True)
             folder = os.path.join(args.serialization_dir, name)
             train_variant(config, folder, args.steps, args.evaluations)
-            comparison = write_comparison(args.serialization_dir, list(configs))
-        print(comparison)
+            yield name
 
 
 @Action.register("train-ensemble")
@@ -169,6 +198,7 @@ class TrainEnsemble(Action):
             "--data", help="a SQuAD file to score on (default: the config's validation data)"
         )
         add_overrides(parser)
+        add_cluster_options(parser)
         parser.add_argument(
             "--cuda-device", type=int, default=-1, help="the GPU for the scores; -1 for none"
         )
@@ -181,12 +211,26 @@ class TrainEnsemble(Action):
         if data is None:
             raise DataError("the config has no validation data: give a SQuAD file with --data")
         # Before anything is trained.
+        options = cluster_options(args)
         paragraphs = read_gold_paragraphs(data)
         try:
-            archives = train_runs(config, args.serialization_dir, args.num_models)
+            if options is None:
+                archives = train_runs(config, args.serialization_dir, args.num_models)
+            else:
+                archives = self._train_on_cluster(args, config, options)
         except KeyboardInterrupt:
             raise SystemExit("Interrupted: the same command goes on where it stopped.") from None
         print(report(archives, paragraphs, args.serialization_dir, args.cuda_device))
+
+    def _train_on_cluster(
+        self, args: argparse.Namespace, config: Dict[str, Any], options: ClusterOptions
+    ) -> List[str]:
+        from bidaf_plugin.cluster.training import train_on_cluster
+
+        runs = member_params(config, args.num_models)
+        for _ in train_on_cluster(runs, args.serialization_dir, options):
+            pass
+        return [os.path.join(args.serialization_dir, name, "model.tar.gz") for name in runs]
 
 
 def report(

@@ -27,7 +27,10 @@ from bidaf_plugin.common.files import find_half_character
 DAMAGES = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)
 
 _NO_GPU = re.compile(r"Cannot access accelerator device|Torch not compiled with CUDA")
-_LOST_PROCESS = re.compile(r"Connection (closed|reset) by peer")
+# What gloo and torch's store say of another process.
+_LOST_PROCESS = re.compile(r"Connection (was likely )?(closed|reset)|Broken pipe|No route to host")
+_NO_FIRST_HOST = re.compile(r"client socket has (?:failed to connect|timed out).*?\((\S+), (\d+)\)")
+_SILENT_PROCESS = re.compile(r"[Tt]imed out (after|waiting)|(wait|Connect) timeout")
 _JSONNET_ERROR = re.compile(r"(STATIC|RUNTIME) ERROR")
 _UNKNOWN_ARGUMENT = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument ('\w+')")
 _NO_MEMORY = re.compile(r"can't allocate memory|not enough memory")
@@ -55,7 +58,7 @@ def check_is_text(text: str, place: str) -> None:
         raise DataError(f"{place}: half a character (a lone surrogate) at {half}")
 
 
-def _one_sentence(error: BaseException) -> Optional[str]:
+def one_sentence(error: BaseException) -> Optional[str]:
     """What to tell the user about `error`, or None where the fault may be ours."""
     if isinstance(error, ConfigurationError):
         return str(error).strip()
@@ -91,9 +94,18 @@ def _one_sentence(error: BaseException) -> Optional[str]:
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
         return f"there is not enough memory: {_reason(error)}"
     # The others may notice it before torch does.
-    is_lost = type(error).__name__ == "ProcessRaisedException" and _LOST_PROCESS.search(str(error))
-    if is_lost or type(error).__name__ == "ProcessExitedException":
-        how = "it has closed its connection" if is_lost else str(error)
+    has_raised = type(error).__name__ == "ProcessRaisedException"
+    no_host = has_raised and _NO_FIRST_HOST.search(str(error))
+    if no_host:
+        return (
+            f"nobody answers at {no_host[1]}:{no_host[2]}, which the config names as primary_address and "
+            "primary_port of distributed training"
+        )
+    is_lost = has_raised and _LOST_PROCESS.search(str(error))
+    is_silent = has_raised and _SILENT_PROCESS.search(str(error))
+    if is_lost or is_silent or type(error).__name__ == "ProcessExitedException":
+        how = "it does not answer" if is_silent else str(error)
+        how = "it has closed its connection" if is_lost else how
         return (
             f"a process of distributed training has died ({how}), maybe because there "
             "was too little memory; --recover goes on from the last checkpoint"
@@ -196,7 +208,7 @@ def install_error_messages() -> None:
         traceback: Optional[TracebackType],
     ) -> None:
         is_debugging = bool(os.environ.get("ALLENNLP_DEBUG"))
-        message = None if is_debugging else _one_sentence(error)
+        message = None if is_debugging else one_sentence(error)
         if isinstance(error, KeyboardInterrupt) and not is_debugging:
             # On a line of its own: progress bars leave theirs unfinished.
             print("\nInterrupted", file=sys.stderr)

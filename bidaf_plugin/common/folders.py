@@ -1,6 +1,8 @@
+import fcntl
 import os
+from contextlib import contextmanager
 from tempfile import TemporaryFile
-from typing import Optional, Union
+from typing import Iterator, Optional, Union
 
 from bidaf_plugin.common.errors import DataError
 
@@ -29,6 +31,31 @@ def check_can_be_written(path: Union[str, "os.PathLike[str]"]) -> None:
         raise DataError(f"{path}: there is no such folder")
     if os.path.isfile(path) or not os.path.exists(path):
         _write_something(folder, path)
+
+
+@contextmanager
+def used_alone(path: str) -> Iterator[None]:
+    """
+    While this lasts, no other process works on this folder, on this machine or on another that has it; if one
+    does, that is a `DataError`. The lock ends with the process, however that ends.
+    """
+    lock_path = f"{path.rstrip(os.sep)}.lock"
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(lock_path, "w") as file:
+        try:
+            # Of POSIX: processes that are forked from this one do not keep it.
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.path.samestat(os.fstat(file.fileno()), os.stat(lock_path)):
+                raise BlockingIOError
+        except (BlockingIOError, FileNotFoundError):
+            # The second, where the file went with another process, and one more has a new one.
+            raise DataError(
+                f"{path}: another process is at work on it; wait until it has ended"
+            ) from None
+        try:
+            yield
+        finally:
+            os.remove(lock_path)
 
 
 def _write_something(folder: str, path: Union[str, "os.PathLike[str]"]) -> None:

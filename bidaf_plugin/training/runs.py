@@ -6,13 +6,13 @@ may have only so much time: the paper's model, the variants of a study, the memb
 import json
 import os
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from functools import partial
 from glob import glob
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional
 
 from allennlp.commands.train import train_model
 from allennlp.common import Params
@@ -23,6 +23,7 @@ from overrides import overrides
 from bidaf_plugin.archives.config_check import read_plain_json
 from bidaf_plugin.archives.packaged import find_config
 from bidaf_plugin.common.errors import DAMAGES, DataError
+from bidaf_plugin.common.folders import used_alone
 from bidaf_plugin.common.tar_files import read_tar_gz
 
 VARIANTS_FOLDER = "training_configs/variants"
@@ -144,26 +145,40 @@ def load_configs(variants: Dict[str, str], overrides: str = "") -> Dict[str, Dic
 
 def train_variant(config: Dict[str, Any], folder: str, steps: int, evaluations: int) -> None:
     """Trains for `steps` steps, or goes on where an earlier call was interrupted."""
+    train_or_resume(variant_params(config, steps, evaluations), folder)
+
+
+def variant_params(config: Dict[str, Any], steps: int, evaluations: int) -> Dict[str, Any]:
+    """The experiment for `steps` steps, with so many scores."""
     params = deepcopy(config)
     # What AllenNLP calls an epoch is the stretch between two evaluations here.
     params["data_loader"]["batches_per_epoch"] = steps // evaluations
     params["trainer"]["num_epochs"] = params["trainer"]["patience"] = evaluations
-    train_or_resume(params, folder)
+    return params
 
 
-def train_runs(config: Dict[str, Any], folder: str, number: int) -> List[str]:
-    """Trains what has not been trained, one after the other, and returns the archives."""
+def member_params(config: Dict[str, Any], number: int) -> Dict[str, Dict[str, Any]]:
+    """The experiments of the members of an ensemble, which differ by their seeds, by the names of their runs."""
     if number < 1:
         raise DataError(f"an ensemble needs at least one model, not {number}")
     if config.get("model", {}).get("output_layer", {}).get("type", "span") != "span":
         raise DataError("only models with the output layer 'span' can be put together")
+    return {
+        f"run_{run + 1}": {
+            **config,
+            **{seed: config.get(seed, _DEFAULT_SEED) + run for seed in _SEEDS},
+        }
+        for run in range(number)
+    }
+
+
+def train_runs(config: Dict[str, Any], folder: str, number: int) -> List[str]:
+    """Trains what has not been trained, one after the other, and returns the archives."""
     archives = []
-    for run in range(number):
-        seeds = {seed: config.get(seed, _DEFAULT_SEED) + run for seed in _SEEDS}
-        run_folder = os.path.join(folder, f"run_{run + 1}")
-        print(f"[{run + 1}/{number}] run_{run + 1}", flush=True)
-        train_or_resume({**config, **seeds}, run_folder)
-        archives.append(os.path.join(run_folder, "model.tar.gz"))
+    for count, (name, params) in enumerate(member_params(config, number).items(), start=1):
+        print(f"[{count}/{number}] {name}", flush=True)
+        train_or_resume(params, os.path.join(folder, name))
+        archives.append(os.path.join(folder, name, "model.tar.gz"))
     return archives
 
 
@@ -182,6 +197,11 @@ def train_or_resume(params: Dict[str, Any], folder: str, minutes: Optional[float
     minutes : `float`, optional (default = `None`)
         How long to train; None for as long as it takes.
     """
+    with used_alone(folder):
+        _train_or_resume(params, folder, minutes)
+
+
+def _train_or_resume(params: Dict[str, Any], folder: str, minutes: Optional[float]) -> None:
     config_path = os.path.join(folder, "config.json")
     is_begun = os.path.exists(config_path)
     if is_begun and read_plain_json(config_path) != params:
@@ -244,14 +264,18 @@ class TimeBudgetCallback(TrainerCallback):
             raise OutOfTime
 
 
+def _time_budget(minutes: Optional[float]) -> ContextManager[None]:
+    if minutes is None:
+        return nullcontext()
+    return with_callback(partial(TimeBudgetCallback, minutes=minutes))
+
+
 @contextmanager
-def _time_budget(minutes: Optional[float]) -> Iterator[None]:
+def with_callback(callback: Callable[..., TrainerCallback]) -> Iterator[None]:
     """For all training inside. (Not through the config, which stays the same when training goes on.)"""
     callbacks = gradient_descent_trainer.DEFAULT_CALLBACKS
     try:
-        if minutes is not None:
-            callback = partial(TimeBudgetCallback, minutes=minutes)
-            gradient_descent_trainer.DEFAULT_CALLBACKS = (*callbacks, callback)
+        gradient_descent_trainer.DEFAULT_CALLBACKS = (*callbacks, callback)
         yield
     finally:
         gradient_descent_trainer.DEFAULT_CALLBACKS = callbacks

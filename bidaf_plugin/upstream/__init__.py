@@ -14,6 +14,8 @@ This is the whole list; a name with a folder is of another room, which a file of
 | `--recover` fails if the newest checkpoint is damaged | `checkpoints.py` |
 | a full disk leaves part of a model.tar.gz | `small_fixes.write_whole_archives` |
 | a folder that cannot be written is found out late | `small_fixes.check_before_training` |
+| hosts wait half an hour for one that has died | `distributed.py` |
+| hosts go on from different checkpoints | `checkpoints.py` |
 | distributed validation leaves out questions | `trainer.py` |
 | training without any data ends with a model | `trainer.py` |
 | misspelt keys of the trainer are passed over | `trainer.py` |
@@ -42,6 +44,7 @@ from functools import cache
 from bidaf_plugin.upstream import (
     checkpoints,
     console,
+    distributed,
     predict_manager,
     push_to_hf,
     small_fixes,
@@ -53,5 +56,13 @@ from bidaf_plugin.upstream import replaced_classes as replaced_classes
 @cache
 def apply_upstream_fixes() -> None:
     """Everything in the table above that is not a class registered by its own import; once."""
-    for repairs in (console, small_fixes, predict_manager, push_to_hf, checkpoints, trainer):
+    for repairs in (
+        console,
+        small_fixes,
+        predict_manager,
+        push_to_hf,
+        checkpoints,
+        distributed,
+        trainer,
+    ):
         repairs.install()

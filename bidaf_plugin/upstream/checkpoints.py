@@ -8,11 +8,12 @@ import logging
 import os
 from contextlib import suppress
 from textwrap import shorten
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 import torch.distributed
 from allennlp.common.util import SigTermReceived, is_distributed
+from allennlp.nn import util as nn_util
 from allennlp.nn.util import dist_reduce_sum
 from allennlp.training import Checkpointer, Trainer, TrainerCallback, gradient_descent_trainer
 from allennlp.training import util as training_util
@@ -52,6 +53,40 @@ class AtomicCheckpointer(Checkpointer):
 
     @overrides
     def load_checkpoint(self) -> Optional[TrainerCheckpoint]:
+        checkpoint = self._load_newest()
+        return self._agree_on(checkpoint) if is_distributed() else checkpoint
+
+    def _agree_on(self, checkpoint: Optional[TrainerCheckpoint]) -> Optional[TrainerCheckpoint]:
+        """
+        Every host has checkpoints of its own, and one may have died before it wrote what another has: all go on from
+        the oldest of the newest.
+        """
+        place = _place_of(checkpoint)
+        places: List[Tuple[int, int]] = [place] * torch.distributed.get_world_size()
+        torch.distributed.all_gather_object(places, place)
+        common = min(places)
+        if place == common:
+            return checkpoint
+        if common == _NOWHERE:
+            logger.warning("another host has no checkpoint: training begins anew")
+            return None
+        try:
+            return TrainerCheckpoint(
+                *(
+                    torch.load(path, map_location=nn_util.device_mapping(-1))
+                    for path in (
+                        self._model_state_path(*common),
+                        self._training_state_path(*common),
+                    )
+                )
+            )
+        except FileNotFoundError as error:
+            raise DataError(
+                f"{error.filename} is not here, from which another host wants to go on: copy the folder of one "
+                "host to the others"
+            ) from error
+
+    def _load_newest(self) -> Optional[TrainerCheckpoint]:
         latest = self.find_latest_checkpoint()
         try:
             return super().load_checkpoint()
@@ -69,7 +104,18 @@ class AtomicCheckpointer(Checkpointer):
             # It must not pass for the newest any more. Another process may have been faster.
             with suppress(FileNotFoundError):
                 os.replace(path, f"{path}.damaged")
-        return self.load_checkpoint()
+        return self._load_newest()
+
+
+# Less than any place in training.
+_NOWHERE = (-1, -1)
+
+
+def _place_of(checkpoint: Optional[TrainerCheckpoint]) -> Tuple[int, int]:
+    if checkpoint is None:
+        return _NOWHERE
+    state = checkpoint.trainer_state
+    return state["epochs_completed"], state["batches_in_epoch_completed"]
 
 
 def save_atomically(state: Any, path: str) -> None:
@@ -112,8 +158,8 @@ class RandomStateCallback(_KeptInCheckpoints):
     is what it would have been without the interruption. (The order of the data needs no help:
     AllenNLP replays the data loader, which draws from Python's generator.)
 
-    This holds for training in one process, on the same kind of device. Of several only the first goes on
-    with its numbers, and each of the others with new ones of its own.
+    This holds for training in one process of each host, on the same kind of device. Of several on a host only the
+    first goes on with its numbers, and each of the others with new ones of its own.
 
     Registered as a `TrainerCallback` with name "random_state".
     """
@@ -131,9 +177,9 @@ class RandomStateCallback(_KeptInCheckpoints):
         if "cpu" not in state:
             return
         torch.set_rng_state(state["cpu"].cpu())
-        rank = torch.distributed.get_rank() if is_distributed() else 0
-        if rank > 0:
-            # The state is that of the first process, and no two should drop the same.
+        if not is_primary:
+            # The state is that of the first process here, and no two should drop the same.
+            rank = torch.distributed.get_rank() if is_distributed() else 0
             torch.manual_seed(int(torch.randint(2**31, (1,))) + rank)
             return
         device = self._gpu()

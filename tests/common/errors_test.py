@@ -226,14 +226,26 @@ class TestErrorMessages:
         self, capsys: pytest.CaptureFixture
     ) -> None:
         message = "process 1 terminated with signal SIGKILL"
+        silent = "RuntimeError: Timed out waiting 10000ms for recv operation to complete"
         lost = "RuntimeError: [gloo/transport/tcp/pair.cc:547] Connection closed by peer [::1]:80"
         for error, reason in (
             (ProcessExitedException(message, 1, 2, -9, "SIGKILL"), message),
             (ProcessRaisedException(f"Traceback\n{lost}\n", 0, 1), "closed its connection"),
+            (ProcessRaisedException(f"Traceback\n{silent}\n", 0, 1), "it does not answer"),
         ):
             (sentence,) = self.show(error, capsys).splitlines()
             assert sentence.startswith("Error: a process of distributed training has died")
             assert reason in sentence and "--recover" in sentence
+
+    def test_a_first_host_that_does_not_answer(self, capsys: pytest.CaptureFixture) -> None:
+        message = (
+            "torch.distributed.DistNetworkError: The client socket has failed to connect to any "
+            "network address of (10.0.0.1, 29500). The client socket has failed ... (errno: 101)."
+        )
+        sentence = self.show(ProcessRaisedException(f"Traceback\n{message}\n", 0, 1), capsys)
+        assert sentence.startswith(
+            "Error: nobody answers at 10.0.0.1:29500, which the config names"
+        )
 
     def test_what_we_must_mend_keeps_its_traceback(self, capsys: pytest.CaptureFixture) -> None:
         assert "Traceback" in self.show(ValueError("a bug"), capsys)

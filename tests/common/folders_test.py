@@ -1,9 +1,11 @@
+import time
+from multiprocessing import Process
 from pathlib import Path
 
 import pytest
 
 from bidaf_plugin.common.errors import DataError
-from bidaf_plugin.common.folders import check_can_be_written, check_folder
+from bidaf_plugin.common.folders import check_can_be_written, check_folder, used_alone
 from tests.disk_helpers import READ_ONLY, nearly_full_disk
 
 
@@ -41,3 +43,28 @@ class TestFolders:
             with pytest.raises(DataError, match="new: cannot be written: "), nearly_full_disk(100):
                 check(str(tmp_path / "new"))
         assert not list(tmp_path.iterdir())
+
+
+def hold(path: Path, seconds: float) -> None:
+    """Works on a folder in a process of its own."""
+    with used_alone(str(path)):
+        path.touch()
+        time.sleep(seconds)
+
+
+class TestUsedAlone:
+    def test_by_one_process_until_it_ends_however_it_does(self, tmp_path: Path) -> None:
+        folder = tmp_path / "folder"
+        process = Process(target=hold, args=(folder, 100))
+        process.start()
+        while not folder.exists():
+            time.sleep(0.05)
+        with pytest.raises(DataError, match="another process is at work on it"), used_alone(
+            str(folder)
+        ):
+            pass
+        process.kill()
+        process.join()
+        with used_alone(str(folder)):
+            pass
+        assert [path.name for path in tmp_path.iterdir()] == ["folder"]

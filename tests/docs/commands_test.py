@@ -24,8 +24,8 @@ CHOICE = re.compile(r"^  (\w+)::", re.MULTILINE)
 NO_CHOICES = {"errors", "idle_choices", "known_choices"}
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^\.PHONY: (\S+)$", MAKEFILE, re.MULTILINE))
-# Of pip, of the program in an exported model, and of all programs.
-OTHER_OPTIONS = {"--no-deps", "--skip-bad", "--help"}
+# Of pip, of Ray, of the program in an exported model, and of all programs.
+OTHER_OPTIONS = {"--no-deps", "--head", "--skip-bad", "--help"}
 
 
 def options_of(name: str) -> List[Set[str]]:

@@ -11,6 +11,7 @@ from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.training.gradient_descent_trainer import DEFAULT_CALLBACKS
 
+from bidaf_plugin.common.errors import DataError
 from bidaf_plugin.upstream import apply_upstream_fixes
 from bidaf_plugin.upstream.checkpoints import (
     AtomicCheckpointer,
@@ -45,11 +46,13 @@ class FakeGpus:
             self.states[gpu] = state
 
 
-def start(state: Dict[str, Any], device: torch.device = CPU) -> RandomStateCallback:
+def start(
+    state: Dict[str, Any], device: torch.device = CPU, is_primary: bool = True
+) -> RandomStateCallback:
     """What the trainer does: the checkpoint is loaded, then training starts."""
     callback = RandomStateCallback("")
     callback.load_state_dict(state)
-    callback.on_start(SimpleNamespace(cuda_device=device))
+    callback.on_start(SimpleNamespace(cuda_device=device), is_primary=is_primary)
     return callback
 
 
@@ -107,11 +110,47 @@ class TestRandomStateCallback:
         drawn = []
         for rank in (0, 1, 2):
             use_rank(monkeypatch, rank)
-            start(state)
+            start(state, is_primary=rank == 0)
             drawn.append(tuple(torch.rand(3).tolist()))
         # The first one wrote the checkpoint.
         assert drawn[0] == tuple(expected.tolist())
         assert len(set(drawn)) == 3
+
+
+class TestHosts:
+    """Each has checkpoints of its own."""
+
+    def load(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *others: Tuple[int, int]) -> Any:
+        """What a host loads if these are the places of the newest checkpoints of others."""
+
+        def all_gather(places: List[Any], place: Any) -> None:
+            places[:] = [place, *others]
+
+        use_rank(monkeypatch, 0)
+        monkeypatch.setattr("torch.distributed.get_world_size", lambda: 1 + len(others))
+        monkeypatch.setattr("torch.distributed.all_gather_object", all_gather)
+        return AtomicCheckpointer(str(folder)).load_checkpoint()
+
+    def test_go_on_from_the_oldest_of_the_newest_checkpoints(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for epoch, batch in ((1, 0), (1, 4), (2, 0)):
+            for kind, state in (
+                ("model", {"place": torch.tensor([epoch, batch])}),
+                ("training", {"epochs_completed": epoch, "batches_in_epoch_completed": batch}),
+            ):
+                torch.save(state, tmp_path / f"{kind}_state_e{epoch}_b{batch}.th")
+        for others, expected in (
+            ([(2, 0), (2, 0)], [2, 0]),
+            ([(3, 0), (2, 5)], [2, 0]),
+            ([(2, 0), (1, 4)], [1, 4]),
+        ):
+            loaded = self.load(tmp_path, monkeypatch, *others)
+            assert loaded.model_state["place"].tolist() == expected
+            assert loaded.trainer_state["epochs_completed"] == expected[0]
+        assert self.load(tmp_path, monkeypatch, (-1, -1)) is None
+        with pytest.raises(DataError, match="model_state_e1_b2.th is not here, from which another"):
+            self.load(tmp_path, monkeypatch, (1, 2))
 
 
 # Five batches in an epoch.

@@ -69,7 +69,7 @@ def read_squad_json(file_path: Union[str, PathLike]) -> Iterator[Paragraph]:
         if isinstance(article, dict) and isinstance(article.get("title"), str):
             place += f" ({article['title']!r})"
         for paragraph_index, paragraph in enumerate(_get(article, "paragraphs", list, place)):
-            read = _read_paragraph(paragraph, f"{place}, paragraph {paragraph_index}")
+            read = read_paragraph(paragraph, f"{place}, paragraph {paragraph_index}")
             num_questions += len(read.questions)
             yield read._replace(article=article_index)
     if num_questions == 0:
@@ -134,7 +134,8 @@ def load_json(
         raise DataError(f"{file_path}: not JSON ({error})") from error
 
 
-def _read_paragraph(paragraph: Any, place: str) -> Paragraph:
+def read_paragraph(paragraph: Any, place: str) -> Paragraph:
+    """One paragraph of a SQuAD file, or a `DataError` that says what is wrong with it."""
     passage = _get(paragraph, "context", str, place)
     if not passage.strip():
         raise DataError(f"{place}: 'context' is empty")
