@@ -1,4 +1,4 @@
-// The best that this network gives without a pre-trained language model on a CPU: marks of shared words, tuned
+// Beyond the paper, without a pre-trained language model: marks of shared words, tuned
 // vectors of question words, projections (which pay for the rest), a passage that attends to itself, the same
 // dropout for all words of a text, mixed precision, and a learning rate that falls within seven epochs.
 (import 'bidaf_squad_adam.jsonnet') + (import 'lib/recipe.libsonnet') + {
