@@ -40,8 +40,12 @@ def used_alone(path: str) -> Iterator[None]:
     does, that is a `DataError`. The lock ends with the process, however that ends.
     """
     lock_path = f"{path.rstrip(os.sep)}.lock"
-    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    with open(lock_path, "w") as file:
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        lock_file = open(lock_path, "w")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
+    with lock_file as file:
         try:
             # Of POSIX: processes that are forked from this one do not keep it.
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

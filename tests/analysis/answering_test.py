@@ -48,7 +48,7 @@ class TestAnswering:
         at_once: int,
         batch_size: int,
     ) -> None:
-        monkeypatch.setattr(answering, "_QUESTIONS_AT_ONCE", at_once)
+        monkeypatch.setattr(answering, "QUESTIONS_AT_ONCE", at_once)
         paragraphs = read_paragraphs(TINY_SQUAD)
         answers = answer_paragraphs(load_span_predictor(tiny_archive), paragraphs, batch_size)
         predictor = Predictor.from_path(tiny_archive)
@@ -110,7 +110,7 @@ class TestAnswerTogether:
         self, tiny_members: List[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # In groups of two questions, where the models answer one after the other.
-        monkeypatch.setattr(answering, "_QUESTIONS_AT_ONCE", 2)
+        monkeypatch.setattr(answering, "QUESTIONS_AT_ONCE", 2)
         at_once = answer_together(tiny_members, PARAGRAPHS, RULES)
         in_turns = answer_together(tiny_members, PARAGRAPHS, RULES, one_at_a_time=True)
         assert at_once == in_turns

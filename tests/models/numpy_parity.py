@@ -15,6 +15,7 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader, Instance, Vocabulary
 from allennlp.data.fields import TextField
 from allennlp.models import Model
+from allennlp.modules.seq2seq_encoders import ComposeEncoder
 from numpy.typing import NDArray
 
 from bidaf_plugin.data.dataset_readers.squad_json import GoldAnswer
@@ -224,7 +225,10 @@ def run_plugin(model: AttentionFlow, instances: List[Instance]) -> Dict[str, tor
             flow["H"], _, flow["U"], _ = inputs
             flow["G"] = flow["H"]
 
-    hooks = [model._modeling_layer.register_forward_hook(keep_modeled)]
+    modeling_layer = model._modeling_layer
+    if isinstance(modeling_layer, ComposeEncoder):  # whose encoders are called one after the other
+        *_, modeling_layer = modeling_layer.encoders
+    hooks = [modeling_layer.register_forward_hook(keep_modeled)]
     if model._attention is not None:
         hooks += [
             model._attention.register_forward_hook(keep_attention),
