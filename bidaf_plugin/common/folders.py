@@ -42,10 +42,10 @@ def used_alone(path: str) -> Iterator[None]:
     lock_path = f"{path.rstrip(os.sep)}.lock"
     try:
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-        lock_file = open(lock_path, "w")
+        descriptor = os.open(lock_path, os.O_WRONLY | os.O_CREAT, 0o666)
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from error
-    with lock_file as file:
+    with os.fdopen(descriptor, "w") as file:
         try:
             # Of POSIX: processes that are forked from this one do not keep it.
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
