@@ -8,14 +8,17 @@ import warnings
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Dict, Iterator, List
+from typing import Any, Callable, Dict, Iterator, List
 
 import _jsonnet
 import pytest
 import torch
 from allennlp.common import Params
+from allennlp.common.testing.distributed_test import init_process
+from allennlp.common.util import find_open_port
 from allennlp.data import Batch, DatasetReader, Instance, Vocabulary
 from allennlp.models import Model
+from torch.multiprocessing import start_processes
 
 import bidaf_plugin  # noqa: F401  (registers everything)
 
@@ -85,3 +88,9 @@ def as_tensors(instances: List[Instance], vocab: Vocabulary) -> Dict[str, Any]:
     batch = Batch(instances)
     batch.index_instances(vocab)
     return batch.as_tensor_dict()
+
+
+def run_in_two_processes(function: Callable[..., None], **kwargs: Any) -> None:
+    """AllenNLP's `run_distributed_test` at a port of its own: all of its tests have the same one."""
+    args = (2, [-1, -1], function, (), kwargs, "127.0.0.1", find_open_port())
+    start_processes(init_process, args=args, nprocs=2, start_method="fork")

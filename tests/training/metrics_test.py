@@ -5,7 +5,6 @@ from typing import Dict, List
 import pytest
 import torch
 import torch.multiprocessing
-from allennlp.common.testing import run_distributed_test
 
 from bidaf_plugin.data.dataset_readers.squad_json import read_squad_json
 from bidaf_plugin.training.metrics import (
@@ -18,7 +17,7 @@ from bidaf_plugin.training.metrics import (
     normalize_answer,
     squad2_scores,
 )
-from tests.helpers import REAL_DATA, needs_real_data
+from tests.helpers import REAL_DATA, needs_real_data, run_in_two_processes
 
 
 class TestSpanAccuracy:
@@ -72,7 +71,7 @@ def score_uneven_shares(global_rank: int, world_size: int, gpu_id: int, shares: 
 class TestMeanOverWorkers:
     def test_sums_are_exchanged_once_when_the_metric_is_reset(self) -> None:
         torch.set_num_threads(1)
-        run_distributed_test([-1, -1], score_uneven_shares, shares=[3, 1])
+        run_in_two_processes(score_uneven_shares, shares=[3, 1])
 
 
 class TestSquadEmAndF1:

@@ -9,7 +9,6 @@ import pytest
 import torch
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
-from allennlp.common.testing import run_distributed_test
 from allennlp.data import DatasetReader, Vocabulary
 from allennlp.data.data_loaders import MultiProcessDataLoader
 from allennlp.data.dataset_readers.dataset_reader import DistributedInfo, WorkerInfo
@@ -29,7 +28,7 @@ from tests.cloze_helpers import (
     write_folder,
     write_tar,
 )
-from tests.helpers import as_tensors
+from tests.helpers import as_tensors, run_in_two_processes
 
 TINY_IDS = [f"tiny-{number}" for number in range(1, 7)]
 
@@ -222,7 +221,7 @@ def read_share(global_rank: int, world_size: int, gpu_id: int, expected: List[Li
 class TestShards:
     def test_in_distributed_processes(self) -> None:
         torch.set_num_threads(1)
-        run_distributed_test([-1, -1], read_share, expected=[TINY_IDS[0::2], TINY_IDS[1::2]])
+        run_in_two_processes(read_share, expected=[TINY_IDS[0::2], TINY_IDS[1::2]])
 
     @pytest.fixture(params=["folder", "tar", "packed"])
     def data(self, tmp_path: Path, request: pytest.FixtureRequest) -> str:
