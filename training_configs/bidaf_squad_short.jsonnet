@@ -1,4 +1,4 @@
-// Four epochs, the recipe of pretrained/bidaf-squad.tar.gz: Adam, whose learning rate rises for 200 steps
+// Four epochs, the recipe of results/squad: Adam, whose learning rate rises for 200 steps
 // and then falls to a twentieth.
 (import 'bidaf_squad_adam.jsonnet') + {
   num_epochs:: 4,

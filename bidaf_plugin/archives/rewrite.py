@@ -76,8 +76,10 @@ def compact_archive(
         with open(os.path.join(folder, CONFIG_NAME), "w", encoding="utf-8") as config_file:
             json.dump(_lean_config(archive), config_file, indent=2)
         model.vocab.save_to_files(os.path.join(folder, "vocabulary"))
+        # Fixed word vectors are nearly all of the file.
+        fixed = {name for name, _ in model.named_buffers()}
         state = {
-            name: tensor.half() if tensor.is_floating_point() else tensor
+            name: _shorten(tensor, name in fixed) if tensor.is_floating_point() else tensor
             for name, tensor in model.state_dict().items()
         }
         torch.save(state, os.path.join(folder, _WEIGHTS_NAME))
@@ -85,6 +87,15 @@ def compact_archive(
             for name in (CONFIG_NAME, "vocabulary", _WEIGHTS_NAME):
                 tar.add(os.path.join(folder, name), name, filter=_anonymous)
     return num_words
+
+
+def _shorten(tensor: torch.Tensor, is_fixed: bool) -> torch.Tensor:
+    """In half precision; with 8 instead of 11 significant bits, which gzip makes smaller, if it is `is_fixed`."""
+    half = tensor.half()
+    if not is_fixed:
+        return half
+    # Rounded in the size, which the sign stands beside.
+    return ((half.view(torch.int16) + 4) & ~7).view(torch.float16)
 
 
 def _cut_vocabulary(model: Model, max_words: Optional[int]) -> int:
