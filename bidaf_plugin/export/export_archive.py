@@ -181,6 +181,4 @@ def _write_zip(file: IO[bytes], model: bytes) -> None:
             # The same date for all, so that the same model gives the same bytes.
             entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             entry.external_attr = 0o644 << 16
-            # Numbers hardly become smaller, and loading them should not take longer.
-            compression = zipfile.ZIP_STORED if name == MODEL_NAME else zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content, compression)
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
