@@ -124,6 +124,21 @@ class TestSharedTextField:
         field.index(Vocabulary(counter={"tokens": {"is": 1, "rose": 1}}))
         assert CountingIndexer.num_calls == 2
 
+    def test_tensors_are_made_once_for_a_length_and_a_vocabulary(self) -> None:
+        field = SharedTextField(self.tokens, self.indexers)
+        field.index(Vocabulary(counter={"tokens": {"rose": 1}}))
+        lengths = field.get_padding_lengths()
+        tensors = field.as_tensor(lengths)
+        assert field.as_tensor(dict(lengths)) is tensors
+        longer = {name: length + 2 for name, length in lengths.items()}
+        assert field.as_tensor(longer)["tokens"]["tokens"].shape == (len(self.tokens) + 2,)
+        other = SharedTextField(self.tokens[:2], self.indexers)
+        other.index(Vocabulary(counter={"tokens": {"rose": 1}}))
+        assert len(other.as_tensor(other.get_padding_lengths())["tokens"]["tokens"]) == 2
+        before = field.as_tensor(lengths)["tokens"]["tokens"].tolist()
+        field.index(Vocabulary(counter={"tokens": {"is": 2, "rose": 1}}))
+        assert field.as_tensor(lengths)["tokens"]["tokens"].tolist() != before
+
 
 def test_words_of_questions_are_counted_apart_too() -> None:
     tokens = PtbTokenizer().tokenize(TEXTS[0])
